@@ -1,0 +1,116 @@
+"""An evidence tool: what a plugin author implements, and what `collect` is given."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+from typing import Any, Generic, Protocol, TypeVar, get_type_hints, runtime_checkable
+
+from pydantic import BaseModel
+
+from diagnosis.contracts.evidence import EvidenceResult
+
+RequestT = TypeVar("RequestT", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceContext:
+    """All that a tool learns about the run.
+
+    Attributes:
+        run_id, tool_call_id: together the idempotency key of the call.
+        reference_time: what "now" means in this run; aware.
+        zone: the zone for times that carry none.
+        remaining_s: seconds until the call is cut off.
+        byte_budget: bytes of the serialised result that the model can be shown.
+    """
+
+    run_id: str
+    tool_call_id: str
+    reference_time: datetime
+    zone: tzinfo
+    remaining_s: float
+    byte_budget: int
+
+
+@runtime_checkable
+class EvidenceTool(Protocol):
+    """One way to collect evidence.
+
+    A tool may also have: `reference: bool` (True for knowledge, which alone never carries a
+    conclusion), `normalise(request) -> dict` (the scope its fingerprint is made of; by default the
+    request itself), `describe() -> str` (sources and names, at most 1 KiB, added to the
+    description), `async open()`, `async close()`, `timeout_s: float` and
+    `agent_result_bytes: int` (only ever below the run's limits).
+    """
+
+    @property
+    def name(self) -> str:
+        """snake_case, unique among all plugins."""
+        ...
+
+    @property
+    def description(self) -> str:
+        """What it answers, when to use it, what an empty result means."""
+        ...
+
+    @property
+    def request(self) -> type[BaseModel]:
+        """The schema the model sees; every field is documented."""
+        ...
+
+    async def collect(self, request: Any, context: EvidenceContext) -> EvidenceResult:
+        """Collect evidence for one validated request.
+
+        Cancellation must stop the work itself. Raise `QueryRejected`, `SourceNotFound` or
+        `SourceUnavailable`; any other exception becomes TOOL_FAILED, its text never shown.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionTool(Generic[RequestT]):
+    """An evidence tool made of one async function."""
+
+    name: str
+    description: str
+    request: type[RequestT]
+    function: Callable[[RequestT, EvidenceContext], Awaitable[EvidenceResult]]
+    reference: bool = False
+
+    async def collect(self, request: RequestT, context: EvidenceContext) -> EvidenceResult:
+        """Call the function."""
+        return await self.function(request, context)
+
+
+def evidence_tool(
+    *, name: str, description: str, reference: bool = False
+) -> Callable[
+    [Callable[[RequestT, EvidenceContext], Awaitable[EvidenceResult]]], FunctionTool[RequestT]
+]:
+    """Make an evidence tool of `async def f(request: Model, context: EvidenceContext)`.
+
+    The annotation of the first parameter is the request's schema.
+
+    Raises:
+        TypeError: the first parameter is not annotated with a pydantic model.
+    """
+
+    def decorate(
+        function: Callable[[RequestT, EvidenceContext], Awaitable[EvidenceResult]],
+    ) -> FunctionTool[RequestT]:
+        hints = [value for key, value in get_type_hints(function).items() if key != "return"]
+        if not hints or not (isinstance(hints[0], type) and issubclass(hints[0], BaseModel)):
+            raise TypeError(
+                f"the first parameter of {name!r} must be annotated with a pydantic model"
+            )
+        return FunctionTool(
+            name=name,
+            description=description,
+            request=hints[0],
+            function=function,
+            reference=reference,
+        )
+
+    return decorate

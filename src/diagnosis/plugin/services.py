@@ -1,0 +1,40 @@
+"""What the application lends to plugins: nothing but an embedder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+class Embedder(Protocol):
+    """Turns text into vectors. Queries and documents may be embedded differently."""
+
+    @property
+    def name(self) -> str:
+        """Names the model; vectors of different names are never compared."""
+        ...
+
+    @property
+    def dimensions(self) -> int:
+        """Length of every vector."""
+        ...
+
+    async def embed_documents(self, texts: Sequence[str]) -> list[list[float]]:
+        """One vector a text, in order."""
+        ...
+
+    async def embed_query(self, text: str) -> list[float]:
+        """The vector of a question."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PluginServices:
+    """Handed to every registration hook.
+
+    Attributes:
+        embedder: the embedding model named in settings, or None: the plugin's own offline one.
+    """
+
+    embedder: Embedder | None = None
