@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
-from typing import Any, Generic, Protocol, TypeVar, get_type_hints, runtime_checkable
+from typing import Any, Generic, Protocol, TypeVar, cast, get_type_hints, runtime_checkable
 
 from pydantic import BaseModel
 
@@ -91,26 +92,42 @@ def evidence_tool(
 ]:
     """Make an evidence tool of `async def f(request: Model, context: EvidenceContext)`.
 
-    The annotation of the first parameter is the request's schema.
+    The annotation of the first parameter is the request's schema; the model is defined at module
+    level.
 
     Raises:
-        TypeError: the first parameter is not annotated with a pydantic model.
+        TypeError: the function is not async, or its first parameter is not annotated with a
+            pydantic model.
     """
 
     def decorate(
         function: Callable[[RequestT, EvidenceContext], Awaitable[EvidenceResult]],
     ) -> FunctionTool[RequestT]:
-        hints = [value for key, value in get_type_hints(function).items() if key != "return"]
-        if not hints or not (isinstance(hints[0], type) and issubclass(hints[0], BaseModel)):
-            raise TypeError(
-                f"the first parameter of {name!r} must be annotated with a pydantic model"
-            )
+        if not inspect.iscoroutinefunction(function):
+            raise TypeError(f"the function of {name!r} must be async")
         return FunctionTool(
             name=name,
             description=description,
-            request=hints[0],
+            request=cast("type[RequestT]", _request_model(name, function)),
             function=function,
             reference=reference,
         )
 
     return decorate
+
+
+def _request_model(tool_name: str, function: Callable[..., Any]) -> type[BaseModel]:
+    try:
+        hints = get_type_hints(function)
+    except NameError as error:  # a model defined inside a function, with postponed annotations
+        raise TypeError(
+            f"the annotations of {tool_name!r} name {error.name!r}, which is not defined at "
+            "module level"
+        ) from error
+    first = next(iter(inspect.signature(function).parameters), None)
+    model = hints.get(first) if first is not None else None
+    if not (isinstance(model, type) and issubclass(model, BaseModel)):
+        raise TypeError(
+            f"the first parameter of {tool_name!r} must be annotated with a pydantic model"
+        )
+    return model

@@ -1,8 +1,8 @@
 """The whole plugin surface: every hook the application calls, in the order it calls them.
 
 A plugin is a module named by an entry point of group `diagnosis`; the entry point's name is the
-plugin's name and the name of its table in settings, `[plugins.NAME]`. Hooks are synchronous and only
-register objects: asynchronous work belongs to the objects.
+plugin's name and the name of its table in settings, `[plugins.NAME]`. Hooks are synchronous and
+only register objects: asynchronous work belongs to the objects.
 """
 
 from __future__ import annotations
