@@ -1,0 +1,111 @@
+"""Every task of the project: `uvx nox -s NAME` needs Python and uv, and sets up all the rest."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+import nox
+
+nox.needs_version = ">=2025.2.9"
+nox.options.default_venv_backend = "uv|virtualenv"
+nox.options.reuse_venv = "yes"
+nox.options.sessions = ["tests", "lint", "types", "docs"]
+
+ROOT = Path(__file__).parent
+PROJECT = nox.project.load_toml(ROOT / "pyproject.toml")
+PINS = ("--constraint", str(ROOT / "constraints.txt"))
+# The interpreter nox itself runs on; a named one only where that is too old for the project.
+PYTHON = None if sys.version_info >= (3, 11) else "3.11"
+# Packages whose branch coverage is gated.
+GATED = ("contracts", "plugin", "harness", "agent", "guards", "release")
+GATE_PERCENT = 95
+
+
+@nox.session(python=PYTHON)
+def demo(session: nox.Session) -> None:
+    """Diagnose the packaged sample incident from end to end."""
+    install(session, "--editable", ".[all]")
+    session.run("diagnosis", "demo", *session.posargs)
+
+
+@nox.session(python=PYTHON)
+def tests(session: nox.Session) -> None:
+    """Run the test suite under branch coverage and gate it; with arguments, run pytest on them."""
+    install(session, "--editable", ".[all]", *group("tests"))
+    if session.posargs:
+        session.run("pytest", *session.posargs)
+        return
+    session.env["COVERAGE_FILE"] = str(ROOT / ".cache" / "coverage" / "data")
+    session.run("coverage", "erase")
+    session.run("coverage", "run", "-m", "pytest", "--numprocesses=2")
+    session.run("coverage", "combine", "--quiet")
+    session.run("coverage", "report")
+    gated = ",".join(f"src/diagnosis/{name}/*" for name in GATED)
+    session.log(f"Gate: {GATE_PERCENT} % of lines and branches of {', '.join(GATED)}")
+    session.run("coverage", "report", f"--include={gated}", f"--fail-under={GATE_PERCENT}")
+
+
+@nox.session(python=PYTHON)
+def lint(session: nox.Session) -> None:
+    """Check style and formatting."""
+    install(session, *group("lint"))
+    session.run("ruff", "check", ".")
+    session.run("ruff", "format", "--check", ".")
+
+
+@nox.session(python=PYTHON)
+def types(session: nox.Session) -> None:
+    """Check types with mypy and with pyright."""
+    install(session, "--editable", ".[all]", *group("tests"), *group("types"))
+    session.run("mypy")
+    session.run("pyright")
+
+
+@nox.session(python=PYTHON)
+def docs(session: nox.Session) -> None:
+    """Build the documentation; broken links and missing pages are errors."""
+    install(session, *group("docs"))
+    with tempfile.TemporaryDirectory() as site:
+        session.run("mkdocs", "build", "--strict", "--quiet", "--site-dir", site)
+
+
+@nox.session(python=PYTHON)
+def bench(session: nox.Session) -> None:
+    """Run the benchmarks and print what they measure."""
+    install(session, "--editable", ".[all]", *group("tests"))
+    session.run("pytest", "--capture=no", *(session.posargs or ["tests/benchmarks"]))
+
+
+@nox.session(python=PYTHON)
+def wheel(session: nox.Session) -> None:
+    """Build the wheel, install it into an empty environment and run the demo from there."""
+    session.install(*PINS, "hatchling")
+    # Outside the checkout, so that nothing but the wheel can be imported.
+    with tempfile.TemporaryDirectory() as folder:
+        session.run("hatchling", "build", "--target", "wheel", "--directory", folder)
+        (built,) = Path(folder).glob("*.whl")
+        environment = Path(folder) / "environment"
+        python = str(environment / "bin" / "python")
+        if session.venv_backend == "uv":
+            session.run("uv", "venv", "--quiet", str(environment), external=True)
+            installer = ["uv", "pip", "install", "--quiet", "--python", python]
+        else:
+            session.run(sys.executable, "-m", "virtualenv", str(environment), external=True)
+            installer = [python, "-m", "pip", "install", "--quiet"]
+        requirement = f"diagnosis-harness[all] @ {built.as_uri()}"
+        session.run(*installer, *PINS, requirement, external=True)
+        session.chdir(folder)
+        session.run(python, str(ROOT / "tests" / "check_wheel.py"), str(built), external=True)
+        session.run(str(environment / "bin" / "diagnosis"), "demo", *session.posargs, external=True)
+
+
+def group(name: str) -> tuple[str, ...]:
+    """Return the requirements of one dependency group of pyproject.toml."""
+    return nox.project.dependency_groups(PROJECT, name)
+
+
+def install(session: nox.Session, *requirements: str) -> None:
+    """Install requirements, and with uv what builds them, at the pinned versions."""
+    session.install(*PINS, *requirements, env={"UV_BUILD_CONSTRAINT": PINS[1]})
