@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +21,14 @@ class Health:
     mend: str | None = None
 
 
+@runtime_checkable
 class HealthCheck(Protocol):
     """One thing a plugin depends on: a file, a server, a model."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What is checked, for people."""
+        ...
 
     async def check(self) -> Health:
         """Look at it now. Raises nothing: a failure is a `Health` that is not ok."""
