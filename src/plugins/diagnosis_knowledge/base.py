@@ -1,0 +1,215 @@
+"""The knowledge base as the command line and the tool use it: add, list, search, remove.
+
+Everything that blocks runs on one thread of its own, in the order it was asked for; so a cancelled
+call leaves that thread to finish its short step, and the clean-up waits for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import ParamSpec, Self, TypeVar
+
+from diagnosis.errors import SourceError
+from diagnosis.plugin import Embedder
+from diagnosis_knowledge.documents import (
+    Document,
+    DocumentUnreadable,
+    SourceFile,
+    find_files,
+    read_document,
+)
+from diagnosis_knowledge.embedding import OfflineEmbedder, offline_embedder
+from diagnosis_knowledge.index import Found, Index
+from diagnosis_knowledge.registry import IndexStatus, KnownDocument
+from diagnosis_knowledge.settings import KnowledgeSettings
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class AddStatus(StrEnum):
+    """What became of one file."""
+
+    ADDED = "ADDED"
+    UNCHANGED = "UNCHANGED"
+    REPLACED = "REPLACED"
+    FAILED = "FAILED"
+
+
+@dataclass(frozen=True, slots=True)
+class AddedFile:
+    """One file of an `add`.
+
+    Attributes:
+        source: its name relative to the path it was found under.
+        chunks: how many passages of it can be found now.
+        reason: why it failed, or which document has the same content already.
+    """
+
+    source: str
+    document_id: str
+    status: AddStatus
+    chunks: int = 0
+    reason: str | None = None
+
+
+class KnowledgeBase:
+    """Documents that can be looked up. Made by `open`; for one event loop."""
+
+    def __init__(
+        self, thread: ThreadPoolExecutor, index: Index, embedder: Embedder | None, own: bool
+    ) -> None:
+        self._thread = thread
+        self._index = index
+        self._embedder = embedder
+        self._own_embedder = own
+
+    @classmethod
+    async def open(cls, settings: KnowledgeSettings, embedder: Embedder | None = None) -> Self:
+        """Open the index of `settings.index_folder`, or one in memory where paths are given.
+
+        The folder stays locked until `close`. Paths are not indexed here: `add` them.
+
+        Args:
+            settings: where it is.
+            embedder: the embedding model; None for the offline one, where it runs here.
+
+        Raises:
+            SourceError: the folder is in use, cannot be used, or belongs to another model.
+        """
+        thread = ThreadPoolExecutor(1, thread_name_prefix="diagnosis-knowledge")
+        folder = None if settings.paths else settings.index_folder
+
+        def open_both() -> tuple[Index, Embedder | None]:
+            chosen = embedder or offline_embedder()
+            return Index(folder, chosen.name if chosen else None), chosen
+
+        opening = asyncio.get_running_loop().run_in_executor(thread, open_both)
+        try:
+            index, chosen = await asyncio.shield(opening)
+        except BaseException:
+            # cancelled while it opens: close what the thread is about to hand over
+            opening.add_done_callback(lambda done: _close_unused(thread, done))
+            raise
+        return cls(thread, index, chosen, own=embedder is None)
+
+    @property
+    def embedding(self) -> str | None:
+        """The name of the model that compares meanings, or None: words only."""
+        return self._embedder.name if self._embedder and self._index.searches_meaning else None
+
+    async def close(self) -> None:
+        """Let go of the folder."""
+        await self._run(self._index.close)
+        self._thread.shutdown(wait=False)
+        if self._own_embedder and isinstance(self._embedder, OfflineEmbedder):
+            self._embedder.close()
+
+    async def add(
+        self, paths: Iterable[Path], progress: Callable[[AddedFile], None] | None = None
+    ) -> list[AddedFile]:
+        """Index files and folders; a file that fails stops no other.
+
+        Args:
+            paths: files, or folders that are searched for Markdown and text files.
+            progress: called after each file.
+
+        Raises:
+            SourceError: a path does not exist or holds nothing; nothing is indexed then. Or the
+                index needs an embedding model that is missing here.
+        """
+        if self._index.built_with != "none" and not self._index.searches_meaning:
+            raise SourceError(
+                f"the index needs the embedding {self._index.built_with!r}, which is missing here",
+                "install it with the extra `knowledge`, or set that embedding",
+            )
+        report: list[AddedFile] = []
+
+        def tell(file: AddedFile) -> None:
+            report.append(file)
+            if progress is not None:
+                progress(file)
+
+        files = await self._run(find_files, list(paths))
+        documents = await self._new_documents(files, tell)
+        replaced = {d.document_id for d in await self.list() if d.chunks}
+        await self._run(self._index.registry.await_indexing, documents)
+        for document in documents:
+            await self._index_document(document)
+            done = AddStatus.REPLACED if document.document_id in replaced else AddStatus.ADDED
+            tell(AddedFile(document.source, document.document_id, done, len(document.chunks)))
+        return report
+
+    async def list(self) -> list[KnownDocument]:
+        """All documents with their status, by source name."""
+        return await self._run(self._index.registry.documents)
+
+    async def search(self, query: str, top_k: int = 5, category: str | None = None) -> Found:
+        """The passages relevant enough to the query, best first; none where nothing is."""
+        vector = None
+        if self._embedder is not None and self._index.searches_meaning:
+            vector = await self._embedder.embed_query(query)
+        return await self._run(self._index.search, query, vector, top_k, category)
+
+    async def remove(self, document_id: str) -> bool:
+        """Take a document out; return whether there was one."""
+        return await self._run(self._index.remove, document_id)
+
+    async def _run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, lambda: work(*args, **kwargs))
+
+    async def _new_documents(
+        self, files: Sequence[SourceFile], tell: Callable[[AddedFile], None]
+    ) -> list[Document]:
+        """Read the files; tell at once of those that need no indexing or cannot be."""
+        known = {d.sha256: d for d in await self.list() if d.status is IndexStatus.INDEXED}
+        new: dict[str, Document] = {}
+        for file in files:
+            refusal, same, document = None, None, None
+            try:
+                document = await self._run(read_document, file)
+            except DocumentUnreadable as error:
+                refusal = str(error)
+            if file.document_id in new:
+                refusal = "another file of this call has the same name"
+            if document is None or refusal is not None:
+                tell(AddedFile(file.source, file.document_id, AddStatus.FAILED, 0, refusal))
+                continue
+            same = known.get(document.sha256) or next(
+                (d for d in new.values() if d.sha256 == document.sha256), None
+            )
+            if same is None:
+                new[file.document_id] = document
+                continue
+            reason = None if same.source == file.source else f"same content as {same.source}"
+            tell(AddedFile(file.source, same.document_id, AddStatus.UNCHANGED, 0, reason))
+        return list(new.values())
+
+    async def _index_document(self, document: Document) -> None:
+        index = self._index
+        try:
+            texts = await self._run(index.start, document)
+            vectors: list[list[float]] = []
+            if self._embedder is not None and index.searches_meaning:
+                vectors = await self._embedder.embed_documents(texts)
+            await self._run(index.finish, document, vectors)
+        except BaseException as error:
+            reason = "indexing was cancelled; add the file again"
+            if not isinstance(error, asyncio.CancelledError):
+                reason = "indexing failed; add the file again"
+            self._thread.submit(index.fail, document.document_id, reason)
+            raise
+
+
+def _close_unused(
+    thread: ThreadPoolExecutor, done: asyncio.Future[tuple[Index, Embedder | None]]
+) -> None:
+    if not done.cancelled() and done.exception() is None:
+        thread.submit(done.result()[0].close)
+    thread.shutdown(wait=False)

