@@ -1,0 +1,118 @@
+"""Mode `lines`: the matching records in order of time, with the lines around them."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import tzinfo
+
+from pydantic import JsonValue
+
+from diagnosis.plugin import EvidenceItem
+from diagnosis_logs.collecting import Match
+from diagnosis_logs.cursor import SortKey
+from diagnosis_logs.page import shortened
+from diagnosis_logs.records import Record
+from diagnosis_logs.timestamps import iso
+
+KEY_SHAPE = (int, str, int)
+_NO_TIME = 1 << 62  # records without a time come last
+_TEXT_CHARACTERS = 4_000
+_CONTEXT_CHARACTERS = 400
+
+
+@dataclass(slots=True)
+class _Hit:
+    match: Match
+    before: list[str]
+    after: list[str] = field(default_factory=list)
+
+
+class LineCollector:
+    """Keeps the first `limit` matching records after the cursor; counts all.
+
+    Args:
+        limit: how many to keep.
+        after: the cursor's key, or None.
+        context_lines: lines to keep before and after each.
+    """
+
+    def __init__(self, limit: int, after: SortKey | None, context_lines: int) -> None:
+        self.with_earlier = False
+        self.with_neighbours = context_lines > 0
+        self.matched = 0
+        self.overflowed = False
+        self._keep = limit + 1  # one more tells whether any are left
+        self._after = after
+        self._hits: dict[SortKey, _Hit] = {}
+        self._worst: SortKey | None = None
+        self._context_lines = context_lines
+        self._recent: deque[str] = deque(maxlen=context_lines)
+        self._open: list[_Hit] = []
+
+    def begin_source(self) -> None:
+        """Forget the lines of the source before."""
+        self._recent.clear()
+        self._open = []
+
+    def add(self, match: Match) -> None:
+        """Take a matching record."""
+        self.matched += 1
+        instant = match.record.instant
+        key: SortKey = (_NO_TIME if instant is None else instant, match.source, match.record.number)
+        if self._after is not None and key <= self._after:
+            return
+        if self._worst is not None and key > self._worst:
+            return
+        hit = _Hit(match, list(self._recent))
+        self._hits[key] = hit
+        if self._context_lines:
+            self._open.append(hit)
+        if len(self._hits) >= 2 * self._keep:
+            kept = sorted(self._hits)[: self._keep]
+            self._hits = {key: self._hits[key] for key in kept}
+            self._worst = kept[-1]
+
+    def add_earlier(self, match: Match) -> None:
+        """Never asked for."""
+
+    def passed(self, record: Record) -> None:
+        """Keep a record's lines as context of its neighbours."""
+        wanted = self._context_lines
+        for hit in self._open:
+            if hit.match.record is not record:
+                missing = wanted - len(hit.after)
+                hit.after += [_context(line) for line in record.lines[:missing]]
+        self._open = [hit for hit in self._open if len(hit.after) < wanted]
+        self._recent.extend(_context(line) for line in record.lines[-wanted:])
+
+    def items(self, zone: tzinfo) -> Iterator[tuple[SortKey, EvidenceItem]]:
+        """The kept records in order, one more than the limit where there are more."""
+        for key in sorted(self._hits)[: self._keep]:
+            yield key, _item(self._hits[key], zone)
+
+    def scope(self) -> dict[str, JsonValue]:
+        """The context asked for."""
+        return {"context_lines": self._context_lines} if self._context_lines else {}
+
+
+def _context(line: str) -> str:
+    return shortened(line, _CONTEXT_CHARACTERS)
+
+
+def _item(hit: _Hit, zone: tzinfo) -> EvidenceItem:
+    match, record = hit.match, hit.match.record
+    fields: dict[str, JsonValue] = {
+        "timestamp": None if record.instant is None else iso(record.instant, zone),
+        "level": None if match.level is None else match.level.name,
+        "service": match.service,
+        "source": match.source,
+        "line": record.number,
+        "text": shortened(record.text, _TEXT_CHARACTERS),
+    }
+    if hit.before:
+        fields["before"] = list(hit.before)
+    if hit.after:
+        fields["after"] = list(hit.after)
+    return EvidenceItem(identity=f"{match.source}:{record.number}", fields=fields)

@@ -1,0 +1,61 @@
+"""The settings of the log plugin, `[plugins.logs]`, and the zone of times that carry none."""
+
+from __future__ import annotations
+
+import re
+from datetime import tzinfo
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+_SOURCE_NAME = re.compile(r"[\w.@+-]{1,64}")
+
+
+class LogsSettings(BaseModel):
+    """Where the logs are.
+
+    Attributes:
+        paths: files and folders (searched recursively); `--logs PATH` fills it. Sources are named
+            after the files.
+        sources: named sources, each a file or a folder.
+        zone: IANA name of the zone of log times that carry none; by default the run's zone.
+        window_minutes: length of the window of a request that names no start.
+        files_limit: most files to search; where there are more, results say so (SCAN).
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    paths: tuple[Path, ...] = ()
+    sources: dict[str, Path] = Field(default_factory=dict)
+    zone: str | None = None
+    window_minutes: int = Field(default=30, gt=0, le=525_600)
+    files_limit: int = Field(default=2_000, gt=0)
+
+    @field_validator("sources")
+    @classmethod
+    def _plain_names(cls, sources: dict[str, Path]) -> dict[str, Path]:
+        for name in sources:
+            if not _SOURCE_NAME.fullmatch(name):
+                raise ValueError(
+                    f"the source name {name!r} must be 1 to 64 letters, digits or . _ @ + -"
+                )
+        return sources
+
+    @field_validator("zone")
+    @classmethod
+    def _known_zone(cls, zone: str | None) -> str | None:
+        if zone is not None:
+            _zone(zone)
+        return zone
+
+    def zone_or(self, default: tzinfo) -> tzinfo:
+        """The configured zone of the logs, or `default`."""
+        return default if self.zone is None else _zone(self.zone)
+
+
+def _zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError) as error:
+        raise ValueError(f"{name!r} is not an IANA time zone such as Europe/Berlin") from error

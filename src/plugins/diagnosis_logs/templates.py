@@ -1,0 +1,164 @@
+"""Mode `templates`: records that differ only in numbers, ids, addresses and quotes, together."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import tzinfo
+
+from pydantic import JsonValue
+
+from diagnosis.plugin import EvidenceItem
+from diagnosis_logs.collecting import Match
+from diagnosis_logs.cursor import SortKey
+from diagnosis_logs.levels import Level
+from diagnosis_logs.page import shortened
+from diagnosis_logs.records import Record
+from diagnosis_logs.timestamps import iso
+
+KEY_SHAPE = (int, int, int, str)
+MOST_TEMPLATES = 20_000
+_MASKED_CHARACTERS = 500
+_EXAMPLE_CHARACTERS = 800
+
+_VARIABLE = re.compile(
+    # kept: what kind of request or failure it is; {status} and the like tell records apart
+    r"(?P<keep>\"(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)\s|\" [1-5]\d\d\b"
+    r"|\b(?i:status|code|errno|signal)[\"']?\s?[=:]\s?\d{1,5}\b)"
+    r"|(?P<quote>(?<!\w)'[^'\n]{1,200}'(?!\w)|\"[^\"\n]{1,200}\")"
+    r"|(?P<uuid>\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b)"
+    r"|(?P<address>\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b)"
+    r"|(?P<id>\b(?=[A-Za-z_]*\d)(?:0x[0-9a-fA-F]+|[0-9a-fA-F]{8,}|[0-9A-Za-z]{20,})\b)"
+    r"|(?P<number>-?\d+(?:[.,]\d+)*)"
+)
+_EXCEPTION = re.compile(r"^(?:Caused by: )?([\w.$]{1,200}(?:Error|Exception))\b")
+
+
+def template_of(message: str, more: list[str]) -> str:
+    """The pattern of a record: its first line with what varies masked, and its exceptions' names.
+
+    Args:
+        message: the first line without its time.
+        more: the record's further lines.
+    """
+    masked = _VARIABLE.sub(_mask, message[:_MASKED_CHARACTERS])
+    names = [found[1] for line in more if (found := _EXCEPTION.match(line))]
+    return " | ".join((" ".join(masked.split()), *names[:4]))
+
+
+def _mask(found: re.Match[str]) -> str:
+    return found[0] if found.lastgroup == "keep" else f"<{found.lastgroup}>"
+
+
+_Key = tuple[str, Level | None, str]
+
+
+@dataclass(slots=True)
+class _Group:
+    severity: int
+    count: int
+    first: int | None
+    last: int | None
+    example: str
+    example_at: tuple[int, str, int]
+
+
+class TemplateCollector:
+    """Counts records by service, level and pattern; remembers which patterns came before.
+
+    Args:
+        after: the cursor's key, or None.
+    """
+
+    def __init__(self, after: SortKey | None) -> None:
+        self.with_earlier = True
+        self.with_neighbours = False
+        self.overflowed = False
+        self._after = after
+        self._lines = 0
+        self._groups: dict[_Key, _Group] = {}
+        self._earlier: set[_Key] = set()
+
+    def begin_source(self) -> None:
+        """Nothing to forget."""
+
+    def passed(self, record: Record) -> None:
+        """Never asked for."""
+
+    def add_earlier(self, match: Match) -> None:
+        """Note a matching record of the window before."""
+        if len(self._earlier) < MOST_TEMPLATES:
+            self._earlier.add(_key_of(match))
+        else:
+            self.overflowed = True
+
+    def add(self, match: Match) -> None:
+        """Count a matching record of the window."""
+        self._lines += 1
+        key = _key_of(match)
+        record = match.record
+        instant = record.instant
+        at = (0 if instant is None else instant, match.source, record.number)
+        group = self._groups.get(key)
+        if group is None:
+            if len(self._groups) >= MOST_TEMPLATES:
+                self.overflowed = True
+                return
+            rank = int(Level.INFO if match.severity is None else match.severity)
+            self._groups[key] = _Group(rank, 1, instant, instant, _example(record), at)
+            return
+        group.count += 1
+        if instant is not None:
+            group.first = instant if group.first is None else min(group.first, instant)
+            group.last = instant if group.last is None else max(group.last, instant)
+        if at < group.example_at:
+            group.example, group.example_at = _example(record), at
+
+    @property
+    def matched(self) -> int:
+        """How many templates there are."""
+        return len(self._groups)
+
+    def scope(self) -> dict[str, JsonValue]:
+        """How many lines the templates stand for."""
+        return {"matched_lines": self._lines}
+
+    def items(self, zone: tzinfo) -> Iterator[tuple[SortKey, EvidenceItem]]:
+        """The templates after the cursor: worst first, then new ones, then the most frequent."""
+        ordered = sorted((self._order(key, group), key) for key, group in self._groups.items())
+        for order, key in ordered:
+            if self._after is None or order > self._after:
+                yield order, self._item(key, order, zone)
+
+    def _order(self, key: _Key, group: _Group) -> SortKey:
+        service, level, template = key
+        name = "-" if level is None else level.name
+        digest = hashlib.sha256(f"{service}\n{name}\n{template}".encode()).hexdigest()[:24]
+        return -group.severity, 1 if key in self._earlier else 0, -group.count, digest
+
+    def _item(self, key: _Key, order: SortKey, zone: tzinfo) -> EvidenceItem:
+        group = self._groups[key]
+        service, level, _ = key
+        fields: dict[str, JsonValue] = {
+            "count": group.count,
+            "level": None if level is None else level.name,
+            "service": service,
+            "first": None if group.first is None else iso(group.first, zone),
+            "last": None if group.last is None else iso(group.last, zone),
+            "new_in_window": key not in self._earlier,
+            "example": group.example,
+            "source": group.example_at[1],
+            "line": group.example_at[2],
+        }
+        return EvidenceItem(identity=f"template:{order[3]}", fields=fields)
+
+
+def _key_of(match: Match) -> _Key:
+    message = match.fields.message(match.record)
+    return match.service, match.level, template_of(message, match.record.more)
+
+
+def _example(record: Record) -> str:
+    return shortened(record.text, _EXAMPLE_CHARACTERS)
