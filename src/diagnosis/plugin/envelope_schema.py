@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pydantic import BaseModel
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
-from pydantic_core import core_schema
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue
+from pydantic_core import CoreSchema, core_schema
 
 from diagnosis.contracts.evidence import InformationGain
 
@@ -84,30 +84,41 @@ def envelope_schema(schema: JsonSchema) -> JsonSchema:
 
 
 class _RequestSchemaGenerator(GenerateJsonSchema):
+    """Leaves out what pydantic takes from names and docstrings of classes."""
+
+    _classes: list[type[Any]]
+
+    def generate(self, schema: CoreSchema, mode: JsonSchemaMode = "validation") -> JsonSchemaValue:
+        self._classes = []
+        generated = super().generate(schema, mode)
+        # only now: an enum's texts are put in after `enum_schema` has returned
+        for node in (generated, *generated.get("$defs", {}).values()):
+            for owner in self._classes:
+                if node.get("title") == owner.__name__:
+                    del node["title"]
+                # a description set on purpose (json_schema_extra) is no docstring, and stays
+                if owner.__doc__ and node.get("description") == inspect.cleandoc(owner.__doc__):
+                    del node["description"]
+        return generated
+
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
 
     def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
-        return _without_class_texts(super().model_schema(schema), schema["cls"])
+        self._classes.append(schema["cls"])
+        return super().model_schema(schema)
 
     def enum_schema(self, schema: core_schema.EnumSchema) -> JsonSchemaValue:
-        return _without_class_texts(super().enum_schema(schema), schema["cls"])
+        self._classes.append(schema["cls"])
+        return super().enum_schema(schema)
 
     def dataclass_schema(self, schema: core_schema.DataclassSchema) -> JsonSchemaValue:
-        return _without_class_texts(super().dataclass_schema(schema), schema["cls"])
+        self._classes.append(schema["cls"])
+        return super().dataclass_schema(schema)
 
     def typed_dict_schema(self, schema: core_schema.TypedDictSchema) -> JsonSchemaValue:
-        return _without_class_texts(super().typed_dict_schema(schema), schema.get("cls"))
-
-
-def _without_class_texts(schema: JsonSchemaValue, owner: type[Any] | None) -> JsonSchemaValue:
-    if owner is not None:
-        if schema.get("title") == owner.__name__:
-            del schema["title"]
-        # a description set on purpose (json_schema_extra) differs from the docstring and stays
-        if owner.__doc__ and schema.get("description") == inspect.cleandoc(owner.__doc__):
-            del schema["description"]
-    return schema
+        self._classes.extend([schema["cls"]] if "cls" in schema else [])
+        return super().typed_dict_schema(schema)
 
 
 def _objects(schema: JsonSchema, path: str) -> Iterator[tuple[str, JsonSchema]]:
