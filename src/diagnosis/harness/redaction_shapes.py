@@ -1,0 +1,276 @@
+"""Secrets that their shape gives away: headers, addresses, commands and tokens with a known prefix."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator
+
+from diagnosis.harness.redaction_names import (
+    OPENING,
+    STATUS,
+    SecretKind,
+    Span,
+    looks_random,
+    value_span,
+)
+
+# --- headers ---------------------------------------------------------------------------------
+
+_AUTHORIZATION = re.compile(r"""authorization\\{0,8}["'`]?[)\]]?[ \t]{0,4}[:=][ \t]{0,4}""")
+_SCHEME = re.compile(
+    r"\s{0,4}(?P<scheme>bearer|basic|token|digest|negotiate|ntlm|apikey|api-key|hmac|oauth|jwt"
+    r"|signature|key|aws4-hmac-sha256)[ \t]{1,8}"
+)
+_MANY_PARTS = frozenset({"digest", "hmac", "oauth", "signature", "aws4-hmac-sha256"})
+_SCHEME_KINDS = {
+    "basic": SecretKind.PASSWORD,
+    "digest": SecretKind.PASSWORD,
+    "token": SecretKind.API_TOKEN,
+    "apikey": SecretKind.API_TOKEN,
+    "api-key": SecretKind.API_TOKEN,
+    "key": SecretKind.API_TOKEN,
+    "aws4-hmac-sha256": SecretKind.CLOUD_KEY,
+}
+_LINE = re.compile(r"[^\r\n]*")
+_BEARER = re.compile(r"bearer[ \t]{1,8}([a-z0-9._~+/=\-]{8,})")
+_BASIC = re.compile(r"basic[ \t]{1,8}([a-z0-9+/]{8,}={0,2})")
+
+
+def authorization(text: str, low: str) -> Iterator[Span]:
+    for found in _AUTHORIZATION.finditer(low):
+        start = found.end()
+        span = value_span(text, start)
+        if span is None:
+            continue
+        scheme = _SCHEME.match(low, span[0])
+        if scheme is None:
+            value = text[span[0] : span[1]]
+            if span[0] < span[1] and (span[2] or looks_random(value)):
+                yield span[0], span[1], SecretKind.BEARER_TOKEN
+            continue
+        start, end = scheme.end(), span[1]
+        if not span[2]:
+            rest = value_span(text, start)
+            if scheme["scheme"] in _MANY_PARTS and (line := _LINE.match(text, start)):
+                end = line.end()
+            elif rest is None or STATUS.match(text[rest[0] : rest[1]]):
+                continue
+            else:
+                start, end = rest[:2]
+        if start < end:
+            yield start, end, _SCHEME_KINDS.get(scheme["scheme"], SecretKind.BEARER_TOKEN)
+
+
+def bearer(text: str, low: str) -> Iterator[Span]:
+    for found in _BEARER.finditer(low):
+        if looks_random(found[1]):
+            yield found.start(1), found.end(1), SecretKind.BEARER_TOKEN
+
+
+def basic(text: str, low: str) -> Iterator[Span]:
+    for found in _BASIC.finditer(low):
+        start, end = found.span(1)
+        try:
+            decoded = base64.b64decode(text[start:end], validate=True)
+        except binascii.Error:
+            continue
+        if b":" in decoded and decoded.isascii():
+            yield start, end, SecretKind.PASSWORD
+
+
+_COOKIE = re.compile(r"""cookie2?\\{0,8}["'`]?[)\]]?[ \t]{0,4}[:=][ \t]{0,4}""")
+_PAIRS = re.compile(
+    r"""[^\s;,="'`\\]{1,256}+=(?:"[^"\n]{0,8192}"|[^\s;"'`]*+)
+        (?:;[ ]?(?:[^\s;,="'`\\]{1,256}+(?:=(?:"[^"\n]{0,8192}"|[^\s;"'`]*+))?)?)*+""",
+    re.VERBOSE,
+)
+_SESSION = re.compile(
+    r"(?:jsessionid|phpsessid|asp\.net_sessionid|connect\.sid)=([a-z0-9._%!~+:/\-]{6,})"
+)
+
+
+def cookies(text: str, low: str) -> Iterator[Span]:
+    position = 0
+    while found := _COOKIE.search(low, position):
+        position = start = found.end()
+        if OPENING.match(text, start):
+            span = value_span(text, start)
+            if span is None or "=" not in text[span[0] : span[1]]:
+                continue
+            start, end = span[:2]
+        elif pairs := _PAIRS.match(text, start):
+            end = pairs.end()
+        else:
+            continue
+        position = end
+        yield start, end, SecretKind.COOKIE
+
+
+def sessions(text: str, low: str) -> Iterator[Span]:
+    for found in _SESSION.finditer(low):
+        yield found.start(1), found.end(1), SecretKind.COOKIE
+
+
+# --- addresses -------------------------------------------------------------------------------
+
+_USER = re.compile(r"""://([^\s/?#@:"'`<>\\\[\]]{0,128})(:|@)""")
+_REST = re.compile(r"""(?:[^\s"'`<>:\\]|:(?!//)){0,512}""")
+_PORT = re.compile(r"\d{1,5}(?:[/?#]|\Z)")
+_PATHLESS = re.compile(
+    r"(?:mysql|mariadb|postgres|postgresql|rediss?|mongodb(?:\+srv)?|amqps?|mssql|sqlserver"
+    r"|clickhouse|kafka)(?:\+\w{1,20})?\Z"
+)
+_QUERY = re.compile(
+    r"[?&;](?:amp;)?(?:x-amz-signature|x-goog-signature|signature|sign|sig|key|auth)="
+    r"([a-z0-9%+/=._~\-]{8,})"
+)
+_GO_SOURCE = re.compile(r"""(?:\A|[\s"'=`(,])[\w.\-]{1,64}:([^\s"'`]{1,128})\Z""")
+_ORACLE = re.compile(r"oracle:thin:[^/\s@]{1,64}/([^@\s]{1,128})@")
+
+
+def urls(text: str, low: str) -> Iterator[Span]:
+    position = 0
+    while found := _USER.search(text, position):
+        start = found.end()
+        position = start
+        if found[2] == "@":
+            if len(found[1]) >= 20 and looks_random(found[1]):
+                yield found.start(1), found.end(1), SecretKind.URL_CREDENTIALS
+            continue
+        rest = _REST.match(text, start)
+        run = rest[0] if rest else ""
+        authority = re.split(r"[/?#]", run, maxsplit=1)[0]
+        scheme = low[max(0, found.start() - 24) : found.start()]
+        scheme = re.split(r"[^a-z0-9+]", scheme)[-1]
+        if _PATHLESS.match(scheme) and not _PORT.match(run):
+            end = run.split("?", 1)[0].rfind("@")
+        else:
+            end = authority.rfind("@")
+        if end < 0 and not _PORT.match(run):
+            end = run.find("@")
+        if end > 0:
+            position = start + end
+            yield start, start + end, SecretKind.URL_CREDENTIALS
+
+
+def queries(text: str, low: str) -> Iterator[Span]:
+    for found in _QUERY.finditer(low):
+        if looks_random(found[1]):
+            yield found.start(1), found.end(1), SecretKind.CLOUD_KEY
+
+
+def sources(text: str, low: str) -> Iterator[Span]:
+    for found in re.finditer(r"@(?:tcp|unix)\(", low):
+        window = max(0, found.start() - 200)
+        source = _GO_SOURCE.search(text[window : found.start()])
+        if source:
+            yield window + source.start(1), found.start(), SecretKind.URL_CREDENTIALS
+    for found in _ORACLE.finditer(low):
+        yield found.start(1), found.end(1), SecretKind.URL_CREDENTIALS
+
+
+# --- commands --------------------------------------------------------------------------------
+
+_SHORT_FLAG = re.compile(r" -([pua])(=?[ \t]{0,4})")
+_ATTACHED = re.compile(r"mysql|mariadb")
+_SEPARATE = {
+    "p": re.compile(r"sshpass|docker|podman|helm|mongo|clickhouse|nexus"),
+    "a": re.compile(r"redis-cli"),
+    "u": re.compile(r"curl|wget"),
+}
+_IDENTIFIED = re.compile(r"identified (?:with \S{1,64} )?(?:by|as) (?:password )?['\"]([^'\"\n]+)")
+
+
+def commands(text: str, low: str) -> Iterator[Span]:
+    for found in _SHORT_FLAG.finditer(text):
+        before = low[max(0, found.start() - 200) : found.start()].rsplit("\n", 1)[-1]
+        span = value_span(text, found.end())
+        if span is None or span[0] == span[1]:
+            continue
+        start, end, _ = span
+        if found[1] == "p" and not found[2] and _ATTACHED.search(before):
+            yield start, end, SecretKind.PASSWORD
+        elif _SEPARATE[found[1]].search(before) and not text.startswith("-", start):
+            if found[1] == "u":
+                start = text.find(":", start, end) + 1
+            if 0 < start < end:
+                yield start, end, SecretKind.PASSWORD
+
+
+def identified(text: str, low: str) -> Iterator[Span]:
+    for found in _IDENTIFIED.finditer(low):
+        yield found.start(1), found.end(1), SecretKind.PASSWORD
+
+
+# --- tokens ----------------------------------------------------------------------------------
+
+_JWT = re.compile(
+    r"(?<![A-Za-z0-9_\-])eyJ[A-Za-z0-9_\-]{8,}+\."
+    r"(?:eyJ[A-Za-z0-9_\-]*+(?:\.[A-Za-z0-9_\-]*+)?"
+    r"|[A-Za-z0-9_\-]*+\.[A-Za-z0-9_\-]++(?:\.[A-Za-z0-9_\-]++){0,2})"
+)
+# Prefixes that end with a separator, each of a fixed width so that it can be looked back at.
+_PREFIXES = (
+    r"sk-",  # OpenAI, Anthropic, OpenRouter and those like them
+    r"[srp]k_live_|[srp]k_test_|whsec_",  # Stripe
+    r"gh[pousr]_|github_pat_",
+    r"glpat-|gldt-|glrt-|glcbt-|glptt-|glsoat-|glft-|glagent-",  # GitLab
+    r"xox[abeoprs]-|xapp-",  # Slack
+    r"npm_|pypi-|dckr_pat_",
+    r"hf_|r8_|gsk_|xai-|pplx-|nvapi-",  # model providers
+    r"do[opr]_v1_",  # DigitalOcean
+    r"hv[sbr]\.",  # Vault
+    r"glsa_|glc_",  # Grafana
+    r"shpat_|shpca_|shppa_|shpss_",  # Shopify
+    r"lin_api_|sq0atp-|sq0csp-|xkeysib-|PMAK-|NRAK-|tskey-|AGE-SECRET-KEY-",
+    r"SG\.",  # SendGrid
+    r"ya29\.",  # Google OAuth
+)
+_ALL = "|".join(_PREFIXES).split("|")
+_PREFIXED = re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(_ALL)})[A-Za-z0-9_.\-]{{16,}}+")
+_LOOK_BACK = "|".join(f"(?<={prefix})" for prefix in _ALL)
+# A hint that looks only at separators before a long run, which are rare.
+PREFIX_HINT = re.compile(rf"[-_.](?=[A-Za-z0-9_.\-]{{16}})(?:{_LOOK_BACK})")
+_FIXED = re.compile(
+    r"(?<![A-Za-z0-9])(?:"
+    r"(?P<cloud>A[KS]IA[A-Z0-9]{16}|LTAI[A-Za-z0-9]{12,30}|AKID[A-Za-z0-9]{28,40})"
+    r"|AIza[A-Za-z0-9_\-]{35}"  # Google
+    r"|SK[0-9a-f]{32}"  # Twilio
+    r"|key-[0-9a-f]{32}"  # Mailgun
+    r"|[0-9]{8,10}:AA[A-Za-z0-9_\-]{32,36}"  # Telegram
+    r")(?![A-Za-z0-9])"
+)
+FIXED_HINT = re.compile(r"A[IKS](?:IA|ID|za)")
+FIXED_HINT_2 = re.compile(r"SK[0-9a-f]{32}")
+_HOOK = re.compile(
+    r"(?:hooks\.slack\.com/(?:services|workflows)|discord(?:app)?\.com/api/webhooks)/"
+    r"([a-z0-9/_\-]{16,})"
+)
+
+
+def jwts(text: str, low: str) -> Iterator[Span]:
+    """Find JSON web tokens: three base64url parts, or a header and payload cut short."""
+    for found in _JWT.finditer(text):
+        yield found.start(), found.end(), SecretKind.JWT
+
+
+def prefixed_tokens(text: str, low: str) -> Iterator[Span]:
+    """Find API tokens whose issuer marks them with a prefix."""
+    for found in _PREFIXED.finditer(text):
+        if looks_random(found[0]):
+            yield found.start(), found.end(), SecretKind.API_TOKEN
+
+
+def fixed_tokens(text: str, low: str) -> Iterator[Span]:
+    """Find keys of a fixed length behind a short prefix: cloud access keys above all."""
+    for found in _FIXED.finditer(text):
+        cloud = found["cloud"] is not None
+        yield found.start(), found.end(), SecretKind.CLOUD_KEY if cloud else SecretKind.API_TOKEN
+
+
+def hooks(text: str, low: str) -> Iterator[Span]:
+    """Find webhook addresses, whose path is the secret."""
+    for found in _HOOK.finditer(low):
+        yield found.start(1), found.end(1), SecretKind.API_TOKEN
