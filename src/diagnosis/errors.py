@@ -14,7 +14,7 @@
         ├── DeadlineExceeded      the run's time is over
         ├── BudgetExhausted       a hard limit of the ledger is reached
         ├── CollectionEnded       collecting had stopped, and the model still called tools
-        ├── DraftRefused          the model's answer breaks the draft contract
+        ├── DraftContractFailure  the model's answer breaks the draft contract
         ├── ModelUnavailable      the model could not be asked, or its answer could not be read
         ├── ObserverFailed        a required observer failed
         └── StoreFailed           the canonical store failed
@@ -121,7 +121,7 @@ class CollectionEnded(RunTerminated):
         self.reason = reason
 
 
-class DraftRefused(RunTerminated):
+class DraftContractFailure(RunTerminated):
     """The model's final answer breaks the draft contract.
 
     Attributes:

@@ -15,7 +15,7 @@ from diagnosis.contracts.draft import (
     Limitation,
     StatementKind,
 )
-from diagnosis.contracts.evidence import EvidenceStatus
+from diagnosis.contracts.evidence import ErrorCode, EvidenceStatus
 from diagnosis.contracts.progress import CheckedScope, ProgressSnapshot, VerifiedFact
 from diagnosis.contracts.run import EndReason, RunStatus, RunUsage
 
@@ -170,13 +170,28 @@ class FallbackType(StrEnum):
     UNVERIFIED = "UNVERIFIED"
 
 
+class MissingEvidence(Contract):
+    """A call that brought nothing to reason from.
+
+    Attributes:
+        error_code: why it failed; null where it ran and nothing matched.
+    """
+
+    tool_name: str
+    error_code: ErrorCode | None
+    scope: dict[str, JsonValue] | None
+
+
 class Fallback(Contract):
-    """The honest answer where there is no diagnosis: what was checked, found and is missing."""
+    """The honest answer where there is no diagnosis: what was checked, found and is missing.
+
+    No model writes any of it. Of a draft, only quotes of statements that passed the guard appear.
+    """
 
     type: FallbackType
     checked_scopes: tuple[CheckedScope, ...]
     facts: tuple[VerifiedFact, ...]
-    missing: tuple[Limitation, ...]
+    missing: tuple[MissingEvidence, ...]
 
 
 class Release(Contract):

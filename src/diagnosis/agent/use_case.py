@@ -1,0 +1,161 @@
+"""Runs the agent once for one question and tells how its loop ended. Sets no terminal state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pydantic_ai import CancellationToken, UsageLimits
+from pydantic_ai.exceptions import (
+    RunCancelled,
+    RunTimedOut,
+    UnexpectedModelBehavior,
+    UsageLimitExceeded,
+)
+from pydantic_ai.models import Model
+
+from diagnosis.agent.factory import build_agent
+from diagnosis.agent.model_failure import describe_model_failure
+from diagnosis.agent.prompt import instructions
+from diagnosis.agent.toolset import EvidenceToolset
+from diagnosis.contracts.draft import DiagnosisDraft
+from diagnosis.contracts.events import DraftReceived, DraftRefused
+from diagnosis.contracts.run import EndReason, RunLimits
+from diagnosis.errors import (
+    BudgetExhausted,
+    CollectionEnded,
+    DeadlineExceeded,
+    DraftContractFailure,
+    ModelUnavailable,
+    ObserverFailed,
+    RunCancelledError,
+    RunTerminated,
+    StoreFailed,
+)
+from diagnosis.harness.run_context import RunContext
+from diagnosis.harness.tool_boundary import ToolBoundary
+
+
+@dataclass(frozen=True, slots=True)
+class LoopEnd:
+    """How the loop ended: with a draft, or with the reason why there is none.
+
+    Attributes:
+        detail: one line for the user where something technical ended it.
+    """
+
+    draft: DiagnosisDraft | None = None
+    end_reason: EndReason | None = None
+    detail: str | None = None
+
+
+class DiagnosisAgent:
+    """The use case of the loop; the model, the tools and the prompt are the application's.
+
+    Args:
+        prompt: the diagnosis prompt, its schema filled in.
+        instrument: whether spans (never content) go to the configured Logfire.
+    """
+
+    def __init__(
+        self, *, model: Model, boundary: ToolBoundary, prompt: str, instrument: bool = False
+    ) -> None:
+        self.model = model
+        self._toolset = EvidenceToolset(boundary)
+        self._prompt = prompt
+        self._instrument = instrument
+
+    async def run(self, context: RunContext, message: str) -> LoopEnd:
+        """Run the loop for one user message.
+
+        Raises:
+            asyncio.CancelledError: the task itself was cancelled from outside.
+        """
+        try:
+            context.check_alive()
+            draft = await self._loop(context, message)
+            await context.events.emit(
+                DraftReceived(
+                    run_id=context.run_id,
+                    at=context.clock.now(),
+                    draft_bytes=len(draft.model_dump_json().encode()),
+                    statements=len(draft.analysis),
+                    has_conclusion=draft.conclusion is not None,
+                )
+            )
+        except DraftContractFailure as refused:
+            return await self._refused(context, refused)
+        except RunTerminated as ended:
+            return _loop_end(ended)
+        return LoopEnd(draft=draft)
+
+    async def _loop(self, context: RunContext, message: str) -> DiagnosisDraft:
+        agent = build_agent(
+            model=self.model,
+            toolset=self._toolset,
+            instructions=instructions(self._prompt, context.reference_time, context.zone),
+            limits=context.limits,
+            instrument=self._instrument,
+        )
+        context.budget.reserve_bytes(len(message.encode()))
+        token = CancellationToken()
+        forget = context.cancellation.on_cancel(token.cancel)
+        try:
+            result = await agent.run(
+                message,
+                deps=context,
+                run_id=context.run_id,
+                conversation_id=context.session_id,
+                metadata={"session_id": context.session_id, "run_id": context.run_id},
+                cancellation_token=token,
+                timeout=max(0.001, context.deadline.remaining_s),
+                usage_limits=_usage_limits(context.limits),
+            )
+        except RunTimedOut:  # a subclass of RunCancelled: it comes first
+            raise DeadlineExceeded from None
+        except RunCancelled:
+            raise RunCancelledError from None
+        except UsageLimitExceeded:
+            raise BudgetExhausted("total_tokens") from None
+        except UnexpectedModelBehavior as error:
+            raise ModelUnavailable(describe_model_failure(error, self.model.model_name)) from error
+        finally:
+            forget()
+        return result.output
+
+    @staticmethod
+    async def _refused(context: RunContext, refused: DraftContractFailure) -> LoopEnd:
+        try:
+            await context.events.emit(
+                DraftRefused(run_id=context.run_id, at=context.clock.now(), failure=refused.failure)
+            )
+        except ObserverFailed as failed:
+            return _loop_end(failed)
+        return LoopEnd(end_reason=EndReason(refused.failure.value))
+
+
+def _usage_limits(limits: RunLimits) -> UsageLimits:
+    """The framework's own limits stand behind the ledger, set so that they never preempt it."""
+    return UsageLimits(
+        request_limit=limits.model_calls,
+        tool_calls_limit=None,
+        input_tokens_limit=limits.input_tokens * 5 // 4,
+        output_tokens_limit=limits.output_tokens * 5 // 4,
+        total_tokens_limit=limits.total_tokens * 5 // 4,
+    )
+
+
+_END_REASONS: dict[type[RunTerminated], EndReason] = {
+    RunCancelledError: EndReason.CANCELLED,
+    DeadlineExceeded: EndReason.TIMED_OUT,
+    BudgetExhausted: EndReason.BUDGET_EXHAUSTED,
+    ModelUnavailable: EndReason.MODEL_UNAVAILABLE,
+    ObserverFailed: EndReason.OBSERVER_FAILED,
+    StoreFailed: EndReason.STORE_FAILED,
+}
+
+
+def _loop_end(ended: RunTerminated) -> LoopEnd:
+    if isinstance(ended, CollectionEnded):
+        return LoopEnd(end_reason=EndReason(ended.reason.value))
+    detail = ended.detail if isinstance(ended, ModelUnavailable) else None
+    return LoopEnd(end_reason=_END_REASONS[type(ended)], detail=detail)

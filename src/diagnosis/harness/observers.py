@@ -1,0 +1,52 @@
+"""One stream of events to several observers, none of them special."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable
+
+from diagnosis.contracts.events import RunEvent
+from diagnosis.errors import ObserverFailed
+from diagnosis.plugin.observer import RunObserver
+
+logger = logging.getLogger(__name__)
+
+OBSERVER_TIMEOUT_S = 5.0
+"""An observer that takes longer for one event has failed."""
+
+
+class RunEvents:
+    """Hands each event to every observer in turn.
+
+    An observer that failed once gets no further events of the run. If it was required, that emit
+    raises ObserverFailed after the others got the event; later emits do not raise again, so that
+    the end of the run still reaches everyone.
+    """
+
+    def __init__(self, observers: Iterable[RunObserver] = ()) -> None:
+        self._observers = list(observers)
+
+    async def emit(self, event: RunEvent) -> None:
+        """Deliver one event.
+
+        Raises:
+            ObserverFailed: a required observer raised or did not return in time.
+        """
+        required_failed = False
+        for observer in tuple(self._observers):
+            try:
+                async with asyncio.timeout(OBSERVER_TIMEOUT_S):
+                    await observer.on_event(event)
+            except Exception as error:  # noqa: BLE001 - an observer may raise anything
+                self._observers.remove(observer)
+                # the class only: an exception's text may hold what must not be logged
+                logger.warning(
+                    "observer %s failed on %s: %s",
+                    type(observer).__name__,
+                    type(event).__name__,
+                    type(error).__name__,
+                )
+                required_failed = required_failed or observer.required
+        if required_failed:
+            raise ObserverFailed

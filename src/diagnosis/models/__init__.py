@@ -1,0 +1,1 @@
+"""Floor 3: which model a name stands for."""

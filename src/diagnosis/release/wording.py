@@ -1,0 +1,160 @@
+"""The fixed words of reports and fallbacks, in English and Chinese. No model writes them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from diagnosis.contracts.release import FallbackType
+
+_CJK = re.compile(r"[\u3400-\u9fff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """Every fixed text a reader sees, in one language."""
+
+    diagnosis: str
+    no_diagnosis: str
+    question: str
+    root_cause: str
+    category: str
+    source: str
+    target: str
+    confidence: str
+    evidence: str
+    observed: str
+    inferred: str
+    nothing_found: str
+    citations: str
+    limitations: str
+    user_can_supply: str
+    actions: str
+    proposals: str
+    risk: str
+    checked: str
+    facts: str
+    reference: str
+    nothing_checked: str
+    found: str
+    empty: str
+    failed: str
+    of_matched: str
+    rule_based: str
+    unverified: str
+    checks: str
+    cost: str
+    calls: str
+    tokens: str
+    not_reported: str
+    fallback: dict[FallbackType, str]
+
+
+ENGLISH = Wording(
+    diagnosis="Diagnosis",
+    no_diagnosis="No diagnosis",
+    question="Question",
+    root_cause="Root cause",
+    category="Category",
+    source="From",
+    target="Affects",
+    confidence="Confidence",
+    evidence="Evidence",
+    observed="Observed",
+    inferred="Inferred",
+    nothing_found="Nothing found",
+    citations="Citations",
+    limitations="Limitations",
+    user_can_supply="you could supply it",
+    actions="Proposed actions",
+    proposals="Proposals only; nothing was executed.",
+    risk="risk",
+    checked="What was checked",
+    facts="What was found",
+    reference="reference",
+    nothing_checked="Nothing could be checked.",
+    found="found",
+    empty="nothing matched in this scope",
+    failed="failed",
+    of_matched="shown {shown} of {matched}",
+    rule_based="Rule-based answer of the offline model; no language model was used.",
+    unverified=(
+        "Citations and quotes were verified against what the tools returned. Numbers and times in "
+        "the statements, and the conclusion itself, were not: judge them by the evidence below."
+    ),
+    checks="Checks",
+    cost="Cost",
+    calls="{models} model calls, {tools} tool calls, {seconds:.1f} s",
+    tokens="{tokens:,} tokens",
+    not_reported="tokens not reported",
+    fallback={
+        FallbackType.INSUFFICIENT_EVIDENCE: (
+            "The evidence collected in this run does not carry a root cause."
+        ),
+        FallbackType.MISSING_REQUIRED_CONTEXT: ("Information is missing that only you can supply."),
+        FallbackType.BUDGET_EXHAUSTED: (
+            "The run reached its limits before the evidence carried a root cause."
+        ),
+        FallbackType.EVIDENCE_VERIFICATION_FAILED: (
+            "A root cause was drafted, but its citations or quotes do not stand in the evidence; "
+            "it is not shown."
+        ),
+        FallbackType.SEMANTIC_VERIFICATION_FAILED: (
+            "A root cause was drafted, but the evidence does not support it; it is not shown."
+        ),
+        FallbackType.UNVERIFIED: "A root cause was drafted and is shown with its evidence.",
+    },
+)
+
+CHINESE = Wording(
+    diagnosis="诊断",
+    no_diagnosis="没有诊断结论",
+    question="问题",
+    root_cause="根因",
+    category="类别",
+    source="来源",
+    target="影响",
+    confidence="置信度",
+    evidence="证据",
+    observed="观察",
+    inferred="推断",
+    nothing_found="未找到",
+    citations="引用",
+    limitations="局限",
+    user_can_supply="可由您提供",
+    actions="建议措施",
+    proposals="仅为建议；没有执行任何操作。",
+    risk="风险",
+    checked="已检查的范围",
+    facts="已找到的内容",
+    reference="参考资料",
+    nothing_checked="没有可以检查的内容。",
+    found="找到",
+    empty="在此范围内没有匹配",
+    failed="失败",
+    of_matched="显示 {shown} / 共 {matched}",
+    rule_based="由离线规则模型给出的答案；没有使用语言模型。",
+    unverified=(
+        "引用和引文已与工具返回的内容逐字核对；陈述中的数字和时间以及结论本身尚未核对，请依据下面的证据判断。"
+    ),
+    checks="校验",
+    cost="消耗",
+    calls="模型调用 {models} 次，工具调用 {tools} 次，{seconds:.1f} 秒",
+    tokens="{tokens:,} 个 token",
+    not_reported="未报告 token 用量",
+    fallback={
+        FallbackType.INSUFFICIENT_EVIDENCE: "本次运行收集到的证据不足以支撑根因结论。",
+        FallbackType.MISSING_REQUIRED_CONTEXT: "缺少只有您才能提供的信息。",
+        FallbackType.BUDGET_EXHAUSTED: "在证据足以支撑根因之前，本次运行已达到上限。",
+        FallbackType.EVIDENCE_VERIFICATION_FAILED: (
+            "草稿中有根因，但其引用或引文与证据不符，因此不予显示。"
+        ),
+        FallbackType.SEMANTIC_VERIFICATION_FAILED: "草稿中有根因，但证据不支持它，因此不予显示。",
+        FallbackType.UNVERIFIED: "已起草根因，并附上证据一并显示。",
+    },
+)
+
+
+def wording_for(query: str) -> Wording:
+    """Chinese for a query with Chinese in it, else English."""
+    return CHINESE if _CJK.search(query) else ENGLISH
