@@ -1,0 +1,88 @@
+"""Where the server is: the URL taken apart, with errors that never show any of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from pydantic import SecretStr
+
+from diagnosis.errors import SourceError
+
+DEFAULT_PORT = 3306
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAddress:
+    """One server, one account.
+
+    Attributes:
+        host, port: where it listens; unused with a `unix_socket`.
+        user: the account's name.
+        password: masked wherever it is printed.
+        database: the default one, or None.
+        unix_socket: path of a socket, or None.
+    """
+
+    host: str
+    port: int
+    user: str
+    password: SecretStr
+    database: str | None
+    unix_socket: str | None
+
+    @property
+    def label(self) -> str:
+        """`host:port` or the socket's path: what messages may show."""
+        return self.unix_socket or f"{self.host}:{self.port}"
+
+
+def _malformed(detail: str) -> SourceError:
+    return SourceError(
+        f"The MySQL URL cannot be read: {detail}.",
+        "Write mysql://USER:PASSWORD@HOST:3306/DATABASE and percent-encode special characters in "
+        "the parts (@ is %40, / is %2F, # is %23, : is %3A).",
+    )
+
+
+def parse_url(url: SecretStr) -> ServerAddress:
+    """Take a `mysql://` or `mariadb://` URL apart.
+
+    Raises:
+        SourceError: it is malformed. The message quotes nothing of it, since any part of a
+            malformed URL may be a piece of the password.
+    """
+    text = url.get_secret_value().strip()
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+        options = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
+        user = unquote(parts.username or "", errors="strict")
+        password = unquote(parts.password or "", errors="strict")
+        database = unquote(parts.path.removeprefix("/"), errors="strict")
+    except ValueError:
+        raise _malformed("its host, port, query or percent-encoding is not valid") from None
+    if parts.scheme not in {"mysql", "mariadb"}:
+        raise _malformed("it does not start with mysql:// or mariadb://")
+    # an unencoded '/', '#' or '?' in a password moves its '@' behind the host
+    if parts.fragment or "@" in parts.path or "@" in parts.query:
+        raise _malformed("a special character in it is not percent-encoded")
+    if not parts.hostname:
+        raise _malformed("it names no host")
+    if not user:
+        raise _malformed("it names no user")
+    if "/" in database or len(database) > 64:
+        raise _malformed("the part after the host is not one database name")
+    unix_socket = None
+    for name, value in options:
+        if name != "unix_socket" or not value:
+            raise _malformed("of the options after '?' only unix_socket=PATH is known")
+        unix_socket = value
+    return ServerAddress(
+        host=parts.hostname,
+        port=port or DEFAULT_PORT,
+        user=user,
+        password=SecretStr(password),
+        database=database or None,
+        unix_socket=unix_socket,
+    )
