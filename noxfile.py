@@ -68,6 +68,7 @@ def types(session: nox.Session) -> None:
 def docs(session: nox.Session) -> None:
     """Build the documentation; broken links and missing pages are errors."""
     install(session, *group("docs"))
+    session.env["NO_MKDOCS_2_WARNING"] = "1"  # mkdocs-material advertises its successor
     with tempfile.TemporaryDirectory() as site:
         session.run("mkdocs", "build", "--strict", "--quiet", "--site-dir", site)
 
