@@ -1,0 +1,338 @@
+"""The draft that the rules write: only what the evidence says, each statement with its quote."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from diagnosis.agent.offline_changes import Change
+from diagnosis.agent.offline_guidance import Passage, fitting, passages_of, risk_of
+from diagnosis.agent.offline_history import Observation
+from diagnosis.agent.offline_investigation import KNOWLEDGE_TOOL, LOG_TOOL, Investigation
+from diagnosis.agent.offline_leads import Lead, Standing, log_begins, log_ends, moment
+from diagnosis.agent.offline_log_text import message_of, quote_of, said
+from diagnosis.agent.offline_phrases import Phrases
+from diagnosis.contracts.draft import (
+    Action,
+    ActionRisk,
+    AnalysisItem,
+    Conclusion,
+    Confidence,
+    DiagnosisDraft,
+    FaultCategory,
+    Limitation,
+    Quote,
+    StatementKind,
+)
+
+_MOST_LEADS = 4
+_MOST_CHANGES = 4
+_MOST_ACTIONS = 4
+# The first that fits an error's own words decides.
+_CATEGORIES: tuple[tuple[FaultCategory, re.Pattern[str]], ...] = tuple(
+    (category, re.compile(pattern, re.IGNORECASE))
+    for category, pattern in (
+        (FaultCategory.SECURITY, r"authenticat|certificate|x509|permission|denied|forbidden|认证|证书|权限"),
+        (FaultCategory.CAPACITY, r"out ?of ?memory|heap|no space|disk full|exhausted|too many|quota|内存|磁盘|耗尽|溢出"),
+        (FaultCategory.DATABASE, r"\bsql|jdbc|\bcolumn\b|\btable\b|constraint|deadlock|database|数据库|字段|死锁"),
+        (FaultCategory.CONFIGURATION, r"config|propert(y|ies)|\bsetting|\bflag\b|missing key|配置|参数"),
+        (FaultCategory.NETWORK, r"connection|unreachable|refused|reset by|no route|dns|resolve|网络|连接"),
+        (FaultCategory.DEPENDENCY, r"upstream|downstream|timed? ?out|timeout|unavailable|contacting|\b50[234]\b|超时|上游|下游"),
+        (FaultCategory.DATA, r"corrupt|checksum|malformed|invalid (data|record|format)|损坏|格式错误"),
+        (FaultCategory.CODE, r"exception|nullpointer|traceback|panic|assert|undefined|异常|空指针"),
+    )
+)  # fmt: skip
+
+
+def write_draft(investigation: Investigation) -> DiagnosisDraft:
+    """The answer: with a cause where a relevant error and its lines carry one, else without."""
+    writer = _Writer(investigation, Phrases(chinese=investigation.chinese))
+    cause = investigation.cause
+    if cause is not None and quote_of(cause.lead.example) is not None:
+        conclusion = writer.with_cause(cause)
+    else:
+        conclusion = None
+        writer.without_cause()
+    return DiagnosisDraft(
+        conclusion=conclusion,
+        analysis=tuple(writer.analysis),
+        limitations=tuple(writer.limitations),
+        recommended_actions=tuple(writer.actions[:_MOST_ACTIONS]),
+    )
+
+
+@dataclass
+class _Writer:
+    """Collects the parts of one draft."""
+
+    investigation: Investigation
+    phrases: Phrases
+    analysis: list[AnalysisItem] = field(default_factory=list)
+    limitations: list[Limitation] = field(default_factory=list)
+    actions: list[Action] = field(default_factory=list)
+
+    # --- with a cause ------------------------------------------------------------------------
+
+    def with_cause(self, cause: Standing) -> Conclusion:
+        """Observations, what follows from them, what stays open, and the conclusion."""
+        lead = cause.lead
+        self.lead(lead)
+        self.first_line(lead)
+        changes = [change for change in self.investigation.changes if change.may_be_cause]
+        named = changes[:_MOST_CHANGES]
+        for change in sorted(named, key=lambda change: change.at):
+            self.change(change)
+        if named:
+            self.inference(cause, named[0])
+        self.earlier()
+        for symptom in self.symptoms(lead):
+            self.lead(symptom)
+        self.empty_search("changes", "no_changes")
+        self.guidance(lead, named)
+        self.open_questions(cause, named)
+        return self.conclusion(cause, named)
+
+    def conclusion(self, cause: Standing, changes: list[Change]) -> Conclusion:
+        lead = cause.lead
+        facts: dict[str, Any] = {
+            "error": said(lead.example),
+            "place": lead.place,
+            "first": lead.first,
+        }
+        if changes:
+            best = changes[0]
+            facts |= {"change": said(best.lead.example), "at": best.lead.last}
+            others = [c for c in changes[1:] if c.strong and c.lead.place == best.lead.place]
+            if others:
+                facts["other"] = said(others[0].lead.example)
+            name = "cause_changes" if others else "cause_change"
+        else:
+            name = "cause_new" if lead.new and lead.first else "cause_standing"
+        sure = bool(changes) and cause.compared and (lead.count > 1 or bool(cause.text))
+        identifiers = sorted(cause.text.identifiers)
+        source = changes[0].lead.place if changes else identifiers[0] if identifiers else lead.place
+        return Conclusion(
+            root_cause=self.phrases.say(name, **facts),
+            fault_category=_category(lead, changes),
+            fault_source=source or None,
+            fault_target=lead.place or None,
+            confidence=Confidence.MEDIUM if sure else Confidence.LOW,
+        )
+
+    def inference(self, cause: Standing, change: Change) -> None:
+        subject = ", ".join(dict.fromkeys((cause.lead.place, *change.shared)))
+        self.state(
+            StatementKind.INFERENCE,
+            self.phrases.say("tied", said=said(change.lead.example), subject=subject),
+            (change.lead.observation, cause.lead.observation),
+        )
+
+    def symptoms(self, cause: Lead) -> list[Lead]:
+        """What else is new in the window: worst first, as the tool lists them."""
+        standings = self.investigation.standings(cause.observation)
+        return [
+            s.lead
+            for s in standings
+            if s.lead.new and s.lead is not cause and s.lead.example != cause.example
+        ][:2]
+
+    def open_questions(self, cause: Standing, changes: list[Change]) -> None:
+        missing = "order_only" if changes else "no_trigger" if cause.lead.new else "standing"
+        self.limit(cause.lead.observation, missing)
+        if not cause.compared:
+            self.limit(cause.lead.observation, "not_compared")
+        if not changes:
+            facts = {"place": cause.lead.place, "said": said(cause.lead.example)}
+            self.actions.append(
+                Action(
+                    action=self.phrases.say("more_context", **facts),
+                    risk=ActionRisk.LOW,
+                    rationale=self.phrases.say("more_context_why"),
+                )
+            )
+
+    def guidance(self, lead: Lead, changes: list[Change]) -> None:
+        """What the knowledge base adds; it supports nothing, so it only comes after the evidence."""
+        if changes:
+            self.actions.append(
+                Action(
+                    action=self.phrases.say("review_change", said=said(changes[0].lead.example)),
+                    risk=ActionRisk.HIGH,
+                    rationale=self.phrases.say("review_change_why"),
+                )
+            )
+        results = self.investigation.results
+        lookups = [results[name] for name in ("guidance", "knowledge") if name in results]
+        passages = fitting(passages_of(lookups), f"{message_of(lead.example)}")
+        described = next((p for p in passages if p.quote and not p.actions), None)
+        if described is not None:
+            self.passage(described, lead)
+        for passage in passages:
+            for action in passage.actions:
+                why = self.phrases.say("from_runbook", title=passage.title, section=passage.section)
+                self.actions.append(Action(action=action, risk=risk_of(action), rationale=why))
+
+    def passage(self, passage: Passage, lead: Lead) -> None:
+        quote = passage.quote
+        if quote is None:
+            return
+        facts = {"title": passage.title, "section": passage.section, "said": quote}
+        self.analysis.append(
+            AnalysisItem(
+                kind=StatementKind.INFERENCE,
+                statement=self.phrases.say("runbook", **facts),
+                tool_call_ids=(passage.tool_call_id, lead.observation.tool_call_id),
+                quotes=(Quote(tool_call_id=passage.tool_call_id, text=quote),),
+            )
+        )
+
+    # --- without a cause ---------------------------------------------------------------------
+
+    def without_cause(self) -> None:
+        """What was seen, what was searched in vain, and what is missing."""
+        searches = self.investigation.searches
+        seen: set[str] = set()
+        standings = [s for search in searches for s in self.investigation.standings(search)]
+        standings.sort(key=lambda s: (not s.relevant, not s.lead.error, -s.score))
+        for standing in standings:
+            if len(seen) < _MOST_LEADS and standing.lead.message not in seen:
+                seen.add(standing.lead.message)
+                self.lead(standing.lead)
+        for name in ("recent", "stated", "wide"):
+            self.empty_search(name, "no_lines")
+        self.empty_search("knowledge", "no_knowledge")
+        self.what_is_missing(standings)
+
+    def what_is_missing(self, standings: list[Standing]) -> None:
+        investigation = self.investigation
+        searches = investigation.searches
+        if LOG_TOOL not in investigation.tools:
+            self.limit(None, "no_log_tool", ask_user=True)
+            return
+        failed = next((s for s in searches if not s.ready), None)
+        if failed is not None or not searches:
+            code = failed.answer.get("error_code") if failed else None
+            self.limit(None, "log_failed", code=code or "-") if failed else self.limit(
+                None, "stopped"
+            )
+            if not any(search.ready for search in searches):
+                return
+        search = next(s for s in searches if s.ready)
+        begins, ends = log_begins(search.scope), log_ends(search.scope)
+        start, end = moment(search.scope.get("start")), moment(search.scope.get("end"))
+        if begins and ends and start and end and (ends < start or begins >= end):
+            self.limit(
+                search, "outside", ask_user=True, first=begins.isoformat(), last=ends.isoformat()
+            )
+        elif not standings:
+            self.limit(search, "nothing")
+        elif any(standing.relevant for standing in standings):
+            self.limit(search, "only_weak")
+        else:
+            self.limit(search, "not_about", asked=self.asked())
+
+    def asked(self) -> str:
+        topic = self.investigation.topic
+        words = sorted(topic.identifiers) + sorted(topic.pieces) + sorted(topic.words)
+        return ", ".join(words) or self.phrases.say("the_question")
+
+    # --- statements --------------------------------------------------------------------------
+
+    def lead(self, lead: Lead) -> None:
+        """A pattern: how often, since when, and whether it is new."""
+        level = self.phrases.say("level", level=lead.level) if lead.level else ""
+        name = "untimed" if not lead.first else "once" if lead.count == 1 else "often"
+        statement = self.phrases.say(
+            name,
+            place=lead.place,
+            said=said(lead.example),
+            count=lead.count,
+            level=level,
+            first=lead.first,
+            last=lead.last,
+        )
+        if lead.first:
+            statement += self.phrases.say("new") if lead.new else self.old(lead)
+        self.observe(statement, lead.observation, lead.example)
+
+    def old(self, lead: Lead) -> str:
+        return self.phrases.say("not_new") if lead.known_before else ""
+
+    def first_line(self, lead: Lead) -> None:
+        result = self.investigation.results.get("lines")
+        if result is not None and result.found:
+            item = result.items[0]
+            text, at = str(item.get("text") or ""), item.get("timestamp")
+            if at and text:
+                statement = self.phrases.say("first_line", at=at, said=said(text))
+                self.observe(statement, result, text)
+
+    def change(self, change: Change) -> None:
+        lead = change.lead
+        facts = {"at": lead.last, "place": lead.place, "said": said(lead.example)}
+        self.observe(self.phrases.say("change", **facts), lead.observation, lead.example)
+
+    def earlier(self) -> None:
+        """The loudest old error, with a line from before: how it is told apart from the failure."""
+        result = self.investigation.results.get("earlier")
+        if result is None or not result.found:
+            return
+        item = result.items[0]
+        text, at = str(item.get("text") or ""), item.get("timestamp")
+        if at and text:
+            self.observe(self.phrases.say("earlier", at=at, said=said(text)), result, text)
+
+    def observe(self, statement: str, observation: Observation, text: str) -> None:
+        """An observation with a quote from `text`, a field of one of the result's items."""
+        quote = quote_of(text)
+        if quote is not None:
+            self.analysis.append(
+                AnalysisItem(
+                    kind=StatementKind.OBSERVATION,
+                    statement=statement,
+                    tool_call_ids=(observation.tool_call_id,),
+                    quotes=(Quote(tool_call_id=observation.tool_call_id, text=quote),),
+                )
+            )
+
+    def empty_search(self, name: str, phrase: str) -> None:
+        result = self.investigation.results.get(name)
+        if result is not None and result.empty:
+            scope = result.scope
+            facts = {"start": scope.get("start"), "end": scope.get("end")}
+            if result.tool_name == KNOWLEDGE_TOOL or all(facts.values()):
+                self.state(
+                    StatementKind.NEGATIVE_OBSERVATION, self.phrases.say(phrase, **facts), (result,)
+                )
+
+    def state(
+        self, kind: StatementKind, statement: str, observations: tuple[Observation, ...]
+    ) -> None:
+        ids = tuple(dict.fromkeys(observation.tool_call_id for observation in observations))
+        self.analysis.append(AnalysisItem(kind=kind, statement=statement, tool_call_ids=ids))
+
+    def limit(
+        self, search: Observation | None, missing: str, *, ask_user: bool = False, **facts: Any
+    ) -> None:
+        scope = self.phrases.say("logs")
+        if search is not None:
+            sources = search.scope.get("sources")
+            names = [str(s.get("source")) for s in sources] if isinstance(sources, list) else []
+            start, end = search.scope.get("start"), search.scope.get("end")
+            scope = self.phrases.say(
+                "scope", what=", ".join(names[:5]) or scope, start=start, end=end
+            )
+        text = self.phrases.say(missing, **facts)
+        self.limitations.append(
+            Limitation(scope=scope, missing_information=text, ask_user=ask_user)
+        )
+
+
+def _category(lead: Lead, changes: list[Change]) -> FaultCategory:
+    texts = [lead.example, *(change.lead.message for change in changes[:1])]
+    for text in texts:
+        for category, pattern in _CATEGORIES:
+            if pattern.search(text):
+                return category
+    return FaultCategory.OTHER

@@ -1,0 +1,272 @@
+"""The order of the search: which call comes next, given what the calls before it brought.
+
+Nothing is remembered between requests: the steps are decided anew from the history each time, so one
+model serves any number of runs at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import Any
+
+from diagnosis.agent.offline_changes import SEARCH_BEFORE, SEARCH_PATTERN, Change, changes_before
+from diagnosis.agent.offline_history import History, Observation
+from diagnosis.agent.offline_leads import Lead, Standing, leads_of, moment, weigh
+from diagnosis.agent.offline_log_text import said, search_text
+from diagnosis.agent.offline_times import Onset, stated_onset, without_times
+from diagnosis.agent.offline_words import Topic, is_chinese
+
+KNOWLEDGE_TOOL = "lookup_knowledge"
+LOG_TOOL = "query_logs"
+_BEFORE_STATED = timedelta(minutes=15)
+_WIDE = timedelta(hours=24)
+_MOST_REPAIRS = 2
+_QUESTION_CHARACTERS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One call to make.
+
+    Attributes:
+        name: what it is for; the key of its result.
+    """
+
+    name: str
+    tool: str
+    request: dict[str, Any]
+
+
+@dataclass
+class Investigation:
+    """Everything the rules know at one point of a run."""
+
+    history: History
+    tools: frozenset[str]
+    results: dict[str, Observation] = field(default_factory=dict)
+    refused: Observation | None = None
+
+    @classmethod
+    def resume(cls, history: History, tools: Iterable[str]) -> Investigation:
+        """Go through the steps again and give each answer to the step that asked for it."""
+        self = cls(history, frozenset(tools))
+        repairs = 0
+        for observation in history.observations:
+            step = self.next_step()
+            if step is None:
+                break
+            self.refused = observation if observation.repair else None
+            repairs = repairs + 1 if observation.repair else 0
+            if not observation.repair or repairs >= _MOST_REPAIRS:
+                self.results[step.name] = observation
+                vars(self).pop("cause", None)
+        return self
+
+    # --- what is asked -----------------------------------------------------------------------
+
+    @property
+    def question(self) -> str:
+        """The question; one that names nothing is read together with the one before it."""
+        asked = self.history.question
+        before = self.history.previous_question
+        topic = Topic.of(without_times(asked))
+        if before and not (topic.has_subject or topic.concepts):
+            return f"{before} {asked}"
+        return asked
+
+    @property
+    def chinese(self) -> bool:
+        """Whether to answer in Chinese."""
+        return is_chinese(self.history.question)
+
+    @cached_property
+    def topic(self) -> Topic:
+        """What the question is about."""
+        return Topic.of(without_times(self.question))
+
+    @property
+    def onset(self) -> Onset | None:
+        """The time the question states; read once the first search tells what "now" means."""
+        recent = self.results.get("recent")
+        now = moment(recent.scope.get("end")) if recent else None
+        return stated_onset(self.question, now) if now else None
+
+    # --- what was found ----------------------------------------------------------------------
+
+    @property
+    def searches(self) -> list[Observation]:
+        """The overviews of log patterns, latest first."""
+        names = ("wide", "stated", "recent")
+        return [self.results[name] for name in names if name in self.results]
+
+    def standings(self, search: Observation) -> list[Standing]:
+        """The patterns of one overview, weighed, best first."""
+        onset = self.onset
+        weighed = [weigh(lead, self.topic, self.question, onset) for lead in leads_of(search)]
+        return sorted(weighed, key=lambda standing: (-standing.score, standing.lead.first))
+
+    @cached_property
+    def cause(self) -> Standing | None:
+        """The strongest lead that may carry a conclusion."""
+        for search in self.searches:
+            for standing in self.standings(search):
+                # far from the time asked about, only what the question names itself counts
+                wide = search is self.results.get("wide")
+                if standing.may_be_cause and (not wide or standing.text.named):
+                    return standing
+        return None
+
+    @property
+    def old_and_loud(self) -> Lead | None:
+        """The most frequent error that was there before: what a hasty reader would blame."""
+        cause = self.cause
+        if cause is None or not cause.lead.new:
+            return None
+        old = [
+            lead
+            for lead in leads_of(cause.lead.observation)
+            if lead.error and not lead.new and lead.count > 1
+        ]
+        return max(old, key=lambda lead: lead.count, default=None)
+
+    @property
+    def changes(self) -> list[Change]:
+        """Change events shortly before the failure, best first."""
+        cause, result = self.cause, self.results.get("changes")
+        if cause is None or result is None or cause.lead.first_at is None:
+            return []
+        return changes_before(cause.lead, cause.lead.first_at, leads_of(result))
+
+    def gained(self, observation: Observation) -> bool:
+        """Whether a result is of use: for the answer, or for where to look next."""
+        if not observation.found:
+            return False
+        name = next((n for n, result in self.results.items() if result is observation), "")
+        if name in ("recent", "stated", "wide"):
+            return any(standing.relevant for standing in self.standings(observation))
+        if name == "changes":
+            return bool(self.changes)
+        return name in ("knowledge", "guidance", "lines", "earlier")
+
+    # --- what comes next ---------------------------------------------------------------------
+
+    def next_step(self) -> Step | None:
+        """The next call, or None when the draft is due."""
+        steps: tuple[Callable[[], Step | None], ...] = (
+            self._knowledge,
+            self._recent,
+            self._stated,
+            self._wide,
+            self._lines,
+            self._changes,
+            self._guidance,
+            self._earlier,
+        )
+        for make in steps:
+            step = make()
+            if step is not None and step.tool in self.tools and step.name not in self.results:
+                return step
+        return None
+
+    def next_steps(self) -> list[Step]:
+        """The next calls: the first two need not wait for each other."""
+        first = self.next_step()
+        if first is None:
+            return []
+        recent = self._recent()
+        together = first.name == "knowledge" and not self.history.observations
+        return [first, recent] if together and recent.tool in self.tools else [first]
+
+    def _knowledge(self) -> Step:
+        return Step(
+            "knowledge", KNOWLEDGE_TOOL, {"query": self.question[:_QUESTION_CHARACTERS], "top_k": 5}
+        )
+
+    def _recent(self) -> Step:
+        return Step("recent", LOG_TOOL, {"mode": "templates", "min_level": "WARN"})
+
+    def _stated(self) -> Step | None:
+        """The time the question states, where the default window does not reach well before it."""
+        onset, window = self.onset, self._window("recent")
+        if onset is None or window is None:
+            return None
+        start, end = window
+        begin = onset.at - _BEFORE_STATED
+        if start <= begin or onset.at >= end:
+            return None
+        request = {"mode": "templates", "min_level": "WARN"}
+        return Step("stated", LOG_TOOL, {**request, "start": _iso(begin), "end": _iso(end)})
+
+    def _wide(self) -> Step | None:
+        """Once, a day back, where the window asked about brought nothing to go on."""
+        window = self._window("recent")
+        if window is None or ("wide" not in self.results and self.cause is not None):
+            return None
+        if self.onset is not None and not self.topic.identifiers:
+            return None  # the question says when; errors of other times would not answer it
+        request = {"mode": "templates", "min_level": "WARN"}
+        start, end = _iso(window[1] - _WIDE), _iso(window[1])
+        return Step("wide", LOG_TOOL, {**request, "start": start, "end": end})
+
+    def _lines(self) -> Step | None:
+        """The lead's first lines of the last day: since when, and exactly what."""
+        cause = self.cause
+        return None if cause is None else self._first_lines("lines", cause.lead, limit=3)
+
+    def _changes(self) -> Step | None:
+        """What changed before the first line of a new error."""
+        cause = self.cause
+        if cause is None or not cause.lead.new or cause.lead.first_at is None:
+            return None
+        onset = cause.lead.first_at
+        request = {"mode": "templates", "regex": SEARCH_PATTERN, "limit": 60}
+        # the end is exclusive, and a change in the very millisecond of the error counts
+        end = onset + timedelta(milliseconds=1)
+        return Step(
+            "changes",
+            LOG_TOOL,
+            {**request, "start": _iso(onset - SEARCH_BEFORE), "end": _iso(end)},
+        )
+
+    def _guidance(self) -> Step | None:
+        """What the knowledge base says of the error found, in the error's own words."""
+        knowledge, cause = self.results.get("knowledge"), self.cause
+        if cause is None or knowledge is None or not knowledge.ready:
+            return None
+        words = [said(cause.lead.example)]
+        words += [said(change.lead.example) for change in self.changes[:1] if change.may_be_cause]
+        return Step("guidance", KNOWLEDGE_TOOL, {"query": "\n".join(words), "top_k": 5})
+
+    def _earlier(self) -> Step | None:
+        """A line that shows that the loudest old error came before the failure."""
+        lead = self.old_and_loud
+        if lead is None:
+            return None
+        begin = moment(lead.observation.scope.get("start"))
+        return begin and self._first_lines("earlier", lead, limit=1, end=begin)
+
+    def _first_lines(
+        self, name: str, lead: Lead, *, limit: int, end: datetime | None = None
+    ) -> Step | None:
+        contains = search_text(lead.example)
+        end = end or moment(lead.observation.scope.get("end"))
+        if contains is None or end is None:
+            return None
+        request: dict[str, Any] = {"mode": "lines", "contains": contains, "limit": limit}
+        if lead.service:
+            request["service"] = lead.service
+        if lead.level:
+            request["min_level"] = lead.level
+        return Step(name, LOG_TOOL, {**request, "start": _iso(end - _WIDE), "end": _iso(end)})
+
+    def _window(self, name: str) -> tuple[datetime, datetime] | None:
+        scope = self.results[name].scope if name in self.results else {}
+        start, end = moment(scope.get("start")), moment(scope.get("end"))
+        return (start, end) if start and end else None
+
+
+def _iso(at: datetime) -> str:
+    return at.isoformat(timespec="milliseconds")

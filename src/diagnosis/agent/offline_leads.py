@@ -1,0 +1,202 @@
+"""Leads: patterns of log lines, weighed by how well they answer to the question and how new they are."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from diagnosis.agent.offline_history import Observation
+from diagnosis.agent.offline_log_text import message_of
+from diagnosis.agent.offline_times import Onset
+from diagnosis.agent.offline_words import Match, Topic, is_chinese
+
+_ERRORS = ("ERROR", "FATAL")
+# How long before the time a question states its failure may have begun: people say "about half past".
+_BEFORE_STATED = timedelta(minutes=20)
+# A pattern whose first line comes within so many of its usual gaps after the log's first line may
+# well be older than the log.
+_GAPS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """One pattern of lines, as the log tool counted it.
+
+    Attributes:
+        first, last: times as the tool wrote them; they are quoted as they stand.
+        known_before: the tool saw such lines in the window before.
+        new: not in the window before, nor from the very beginning of the log.
+    """
+
+    observation: Observation
+    example: str
+    message: str
+    level: str | None
+    service: str
+    source: str
+    count: int
+    first: str
+    last: str
+    known_before: bool
+    new: bool
+
+    @property
+    def error(self) -> bool:
+        """ERROR or worse; a line without a level was let through only because its text says so."""
+        return self.level is None or self.level in _ERRORS
+
+    @property
+    def first_at(self) -> datetime | None:
+        """When its first line in the window was written."""
+        return moment(self.first)
+
+    @property
+    def place(self) -> str:
+        """The service, or the source where no service is named."""
+        return self.service or self.source
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a lead is worth for a question.
+
+    Attributes:
+        relevant: it answers to the question's words.
+        compared: False where question and log are in different languages, so that only times speak.
+        may_be_cause: it may carry a conclusion.
+        score: higher is followed first.
+    """
+
+    lead: Lead
+    text: Match
+    place: Match
+    relevant: bool
+    compared: bool
+    may_be_cause: bool
+    score: float
+
+
+def moment(text: Any) -> datetime | None:
+    """An aware time of a result, or None."""
+    try:
+        at = datetime.fromisoformat(text)
+    except (TypeError, ValueError):
+        return None
+    return at if at.tzinfo is not None else None
+
+
+def leads_of(observation: Observation) -> list[Lead]:
+    """The patterns of one result of mode `templates`, in its order."""
+    leads = []
+    for item in observation.items:
+        example, count = item.get("example"), item.get("count")
+        if not isinstance(example, str) or not example.strip() or not isinstance(count, int):
+            continue
+        first, last = str(item.get("first") or ""), str(item.get("last") or "")
+        source = str(item.get("source") or "")
+        begins = log_begins(observation.scope, source)
+        known_before = item.get("new_in_window") is not True
+        leads.append(
+            Lead(
+                observation=observation,
+                example=example,
+                message=message_of(example),
+                level=item.get("level"),
+                service=str(item.get("service") or ""),
+                source=source,
+                count=count,
+                first=first,
+                last=last,
+                known_before=known_before,
+                new=not known_before and not _from_the_beginning(first, last, count, begins),
+            )
+        )
+    return leads
+
+
+def weigh(lead: Lead, topic: Topic, question: str, onset: Onset | None) -> Standing:
+    """Judge one lead by the question's words, its level, its newness and the stated time."""
+    text, place = topic.match(lead.message), topic.match(f"{lead.service} {lead.source}")
+    relevant, compared = _relevance(lead, topic, text, place, question, onset)
+    fresh = lead.new and _not_before(lead, onset)
+    may_be_cause = (
+        lead.error and relevant and (fresh or (compared and _asked_for(topic, text, place, onset)))
+    )
+    score = (
+        6.0 * len(text.identifiers)
+        + 4.0 * min(len(text.subjects), 2)
+        + 2.0 * min(len(text.concepts), 2)
+        + (2.0 if place.named else 0.0)
+        + (5.0 if fresh else 0.0)
+        + (1.0 if lead.level == "FATAL" else 0.0)
+        + min(math.log2(lead.count + 1), 8.0) / 2
+        + (2.0 if fresh and onset and _close_to(lead, onset) else 0.0)
+        - (0.0 if lead.error else 8.0)
+    )
+    return Standing(lead, text, place, relevant, compared, may_be_cause, score)
+
+
+def log_begins(scope: dict[str, Any], source: str | None = None) -> datetime | None:
+    """The first time in the searched logs, or in one source; None where the scope says none."""
+    return min(_times(scope, "first", source), default=None)
+
+
+def log_ends(scope: dict[str, Any]) -> datetime | None:
+    """The last time in the searched logs; None where the scope says none."""
+    return max(_times(scope, "last", None), default=None)
+
+
+def _times(scope: dict[str, Any], key: str, source: str | None) -> list[datetime]:
+    sources = scope.get("sources")
+    if not isinstance(sources, list):
+        return []
+    wanted = [s for s in sources if isinstance(s, dict) and source in (None, s.get("source"))]
+    return [at for entry in wanted if (at := moment(entry.get(key))) is not None]
+
+
+def _from_the_beginning(first: str, last: str, count: int, begins: datetime | None) -> bool:
+    first_at, last_at = moment(first), moment(last)
+    if begins is None or first_at is None or last_at is None:
+        return False
+    usual_gap = (last_at - first_at) / max(count - 1, 1)
+    return first_at - begins <= _GAPS * usual_gap
+
+
+def _relevance(
+    lead: Lead, topic: Topic, text: Match, place: Match, question: str, onset: Onset | None
+) -> tuple[bool, bool]:
+    """Whether a lead answers to the question, and whether their words could be compared at all."""
+    if text.named or place.named:
+        return True, True
+    if not topic.has_subject:
+        # "what is wrong?" is answered by whatever is new
+        return (bool(text.concepts) if topic.concepts else lead.new), True
+    if topic.concepts and not text.concepts:
+        return False, True
+    if topic.identifiers or is_chinese(question) == is_chinese(lead.message):
+        return False, True
+    # The words are of another language than the log's: what is left is the time it began.
+    near = onset is None or _close_to(lead, onset)
+    return lead.new and near and (is_chinese(question) or onset is not None), False
+
+
+def _asked_for(topic: Topic, text: Match, place: Match, onset: Onset | None) -> bool:
+    """Whether an old error may be meant: the question names it, and claims no later beginning."""
+    if text.identifiers:
+        return True
+    if onset is not None:
+        return False
+    about = bool(place.named) or not topic.has_subject
+    return bool(text.subjects) or (about and bool(text.concepts))
+
+
+def _not_before(lead: Lead, onset: Onset | None) -> bool:
+    first = lead.first_at
+    return onset is None or first is None or first >= onset.at - _BEFORE_STATED
+
+
+def _close_to(lead: Lead, onset: Onset) -> bool:
+    first = lead.first_at
+    return first is not None and abs(first - onset.at) <= _BEFORE_STATED

@@ -1,0 +1,169 @@
+"""The sentences of the rule-based answer, in English and Chinese; facts are filled in from evidence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_PHRASES: dict[str, tuple[str, str]] = {
+    # observations
+    "often": (
+        '{place} logged "{said}" and lines like it {count} times{level}, first at {first}, last at {last}.',
+        "{place} 记录了“{said}”及同类日志 {count} 次{level}，首次 {first}，末次 {last}。",
+    ),
+    "once": (
+        '{place} logged "{said}" once{level}, at {first}.',
+        "{place} 记录了一次“{said}”{level}，时间 {first}。",
+    ),
+    "untimed": (
+        '{place} logged "{said}" and lines like it {count} times{level}.',
+        "{place} 记录了“{said}”及同类日志 {count} 次{level}。",
+    ),
+    "level": (" at level {level}", "（级别 {level}）"),
+    "new": (
+        " The window of equal length before it has no such line.",
+        "此前等长的时间窗口内没有这类日志。",
+    ),
+    "not_new": (
+        " Such lines were there before this window began, so they are not what began in it.",
+        "这类日志在该窗口之前就已出现，因此不是窗口内新发生的情况。",
+    ),
+    "first_line": (
+        'The first such line in the day searched is from {at}: "{said}".',
+        "所查的一天内，这类日志最早的一条出现在 {at}：“{said}”。",
+    ),
+    "change": (
+        'At {at} {place} logged a change: "{said}".',
+        "{at}，{place} 记录了一次变更：“{said}”。",
+    ),
+    "earlier": (
+        'The frequent error "{said}" was logged already at {at}, before the window in which the failure '
+        "began; its presence alone does not explain a failure that began later.",
+        "频繁出现的错误“{said}”早在 {at} 就已记录，早于故障开始的窗口；仅凭它的存在不能解释后来才开始的故障。",
+    ),
+    # negative observations
+    "no_lines": (
+        "No log line in the searched scope matches, from {start} to {end}.",
+        "在所查范围内，{start} 至 {end} 没有匹配的日志。",
+    ),
+    "no_changes": (
+        "No line that tells of a change (deployment, configuration, restart and the like) from {start} to {end}.",
+        "{start} 至 {end} 没有记录变更（部署、配置、重启等）的日志。",
+    ),
+    "no_knowledge": (
+        "The knowledge base has no passage on this question.",
+        "知识库中没有与该问题相关的内容。",
+    ),
+    # inferences
+    "tied": (
+        'The new error begins after the change "{said}"; both concern {subject}. That order in time makes '
+        "the change the likely cause.",
+        "新的错误出现在变更“{said}”之后，两者都涉及 {subject}。这一先后顺序说明该变更很可能是原因。",
+    ),
+    "runbook": (
+        'The document "{title}", section "{section}", deals with such a failure: "{said}"',
+        "文档“{title}”的“{section}”一节讲到这类故障：“{said}”",
+    ),
+    # root causes
+    "cause_change": (
+        'The change "{change}" at {at}. The error "{error}" is new since then in {place}, first at {first}.',
+        "{at} 的变更“{change}”。此后 {place} 出现新的错误“{error}”，首次 {first}。",
+    ),
+    "cause_changes": (
+        'The change "{change}" at {at}, with "{other}". The error "{error}" is new since then in {place}, '
+        "first at {first}.",
+        "{at} 的变更“{change}”，以及“{other}”。此后 {place} 出现新的错误“{error}”，首次 {first}。",
+    ),
+    "cause_new": (
+        'A new error in {place}: "{error}", first at {first}. What triggered it is not shown.',
+        "{place} 出现新的错误“{error}”，首次 {first}。触发原因没有显示在证据中。",
+    ),
+    "cause_standing": (
+        'A standing error in {place}: "{error}". What triggers it is not shown.',
+        "{place} 持续出现错误“{error}”。触发原因没有显示在证据中。",
+    ),
+    # limitations: what is missing
+    "order_only": (
+        "Whether the change really causes the error: only their order in time and what both name speak for it.",
+        "尚不能证实该变更确实引起该错误：依据只有时间先后和两者共同涉及的对象。",
+    ),
+    "no_trigger": (
+        "What triggers the error: no change event that concerns it was found shortly before its first line.",
+        "该错误的触发原因：在首次出现之前不久，没有找到与之有关的变更记录。",
+    ),
+    "standing": (
+        "When and why the error first began: it is older than the window, or its beginning was not searched.",
+        "该错误最初何时、为何开始：它早于所查窗口，或未查到其开头。",
+    ),
+    "not_compared": (
+        "Whether the error is what the question means: question and log are in different languages, so "
+        "only times were compared.",
+        "该错误是否就是所问的问题：问题与日志语言不同，只比较了时间。",
+    ),
+    "no_log_tool": (
+        "Logs: no log tool is available in this run. Name log files to search.",
+        "日志：本次运行没有可用的日志工具，请提供要查询的日志文件。",
+    ),
+    "log_failed": (
+        "Logs: the search failed ({code}).",
+        "日志：查询失败（{code}）。",
+    ),
+    "outside": (
+        "Logs of the time asked about: those searched hold {first} to {last}. Name other logs or another time.",
+        "所问时间的日志：所查日志的时间为 {first} 至 {last}。请提供其他日志或其他时间。",
+    ),
+    "nothing": (
+        "A cause: no warning and no error was logged in this scope. That proves nothing about what was not logged.",
+        "原因：该范围内没有警告或错误日志。这不能说明未被记录的情况。",
+    ),
+    "not_about": (
+        "A cause: no error in this scope deals with {asked}.",
+        "原因：该范围内没有与 {asked} 有关的错误。",
+    ),
+    "only_weak": (
+        "A cause: what was found on the question is either below level ERROR or was there before the failure.",
+        "原因：与问题有关的日志要么低于 ERROR 级别，要么在故障之前就已存在。",
+    ),
+    "stopped": (
+        "Further searches: collecting evidence was stopped before they could be made.",
+        "进一步的查询：证据收集在此之前已停止。",
+    ),
+    "the_question": ("the question", "该问题"),
+    "logs": ("logs", "日志"),
+    "scope": ("{what}, {start} to {end}", "{what}，{start} 至 {end}"),
+    # actions
+    "from_runbook": (
+        'Stands in the document "{title}", section "{section}"; check that it applies before you do it.',
+        "出自文档“{title}”的“{section}”一节；执行前请确认适用。",
+    ),
+    "review_change": (
+        'Review the change "{said}" with its owner, and undo it if nothing speaks against that.',
+        "与负责人核对变更“{said}”，若无不妥，将其撤回。",
+    ),
+    "review_change_why": (
+        "It is the last change found before the new error.",
+        "它是新错误出现之前找到的变更。",
+    ),
+    "more_context": (
+        'Look at what {place} does when it logs "{said}".',
+        "查看 {place} 在记录“{said}”时正在做什么。",
+    ),
+    "more_context_why": (
+        "The log names the failing part, not what triggers it.",
+        "日志指出了出错的部分，没有指出触发原因。",
+    ),
+}
+
+
+class Phrases:
+    """Sentences in one language.
+
+    Args:
+        chinese: in Chinese, else in English.
+    """
+
+    def __init__(self, *, chinese: bool) -> None:
+        self._column = 1 if chinese else 0
+
+    def say(self, name: str, **facts: Any) -> str:
+        """The sentence `name` with its facts filled in."""
+        return _PHRASES[name][self._column].format(**facts)
