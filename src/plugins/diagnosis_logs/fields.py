@@ -8,14 +8,10 @@ from pydantic import JsonValue
 
 from diagnosis_logs.levels import Level, clearly_an_error, level_of_text, level_of_value
 from diagnosis_logs.records import Record
-from diagnosis_logs.shapes import JsonKeys, Shape
+from diagnosis_logs.shapes import LOGFMT_SERVICE, JsonKeys, Shape
 
-_LEVEL_CHARACTERS = 120
 _FILE_ENDING = re.compile(r"\.(?:log|jsonl?|ndjson|txt|out|err)(?=[.\-_]|$).*", re.IGNORECASE)
 _ROTATION = re.compile(r"(?:\.gz|[.-]\d+)+$")
-_LOGFMT_SERVICE = re.compile(
-    r"(?:^|\s)(?:service|service_name|service\.name|app|component)=(?:\"([^\"]{1,128})\"|([^\s\"]{1,128}))"
-)
 _SYSLOG_TAG = re.compile(r"\s\S{1,128}\s([A-Za-z_][\w./-]{0,63})(?:\([^)\s]{0,64}\))?(?:\[\d+\])?:")
 
 
@@ -35,6 +31,7 @@ class RecordFields:
     def __init__(self, shape: Shape, service: str) -> None:
         self._keys: JsonKeys = shape.keys
         self._service = service
+        self._logfmt = shape.logfmt
         self._syslog = any(kind.name == "syslog" for kind, _ in shape.stamps)
         self._file_word = any(words == 1 for _, words in shape.stamps)
 
@@ -45,8 +42,8 @@ class RecordFields:
                 level = level_of_value(_looked_up(record.data, key))
                 if level is not None:
                     return level
-            return level_of_text(self._json_message(record.data)[:_LEVEL_CHARACTERS])
-        return level_of_text(record.first[: record.body + _LEVEL_CHARACTERS])
+            return level_of_text(self._json_message(record.data))
+        return level_of_text(record.first, record.body)
 
     def service(self, record: Record) -> str:
         """The service the record names, else that of its file."""
@@ -64,7 +61,7 @@ class RecordFields:
             word = record.first.split(maxsplit=1)[0]
             if ".log" in word:  # the line names the file it was first written to
                 return service_of_file_name(word)
-        if "=" in record.first and (named := _LOGFMT_SERVICE.search(record.first)):
+        if self._logfmt and (named := LOGFMT_SERVICE.search(record.first)):
             return named[1] or named[2]
         return self._service
 

@@ -7,6 +7,8 @@ from enum import IntEnum
 
 from pydantic import JsonValue
 
+_HEAD_CHARACTERS = 120
+
 
 class Level(IntEnum):
     """How severe a record says it is; a higher number is worse."""
@@ -39,6 +41,12 @@ _STATED = re.compile(
     # Apache 2.4 names the module first: [core:error]
     rf"|\[\w+:(?P<module>(?i:{_any}))\]"
 )
+# The usual places, tried first because they are quick: right after the time (and a process id),
+# or after one bracketed thread name.
+_USUAL = tuple(
+    re.compile(rf"[\]\s:|,-]*{skipped}(\[?)([A-Za-z]{{3,13}})(\]?)(?=[\s:|,])")
+    for skipped in (r"(?:\d{1,8}\s+)?", r"\[[^\]]{0,80}\]\s+")
+)
 _KLOG = re.compile(r"[IWEF](?=\d{4} \d\d:)")
 _KLOG_LEVELS = {"I": Level.INFO, "W": Level.WARN, "E": Level.ERROR, "F": Level.FATAL}
 _PRIORITY = re.compile(r"<(\d{1,3})>")
@@ -58,12 +66,21 @@ _CLEARLY_AN_ERROR = re.compile(
 )
 
 
-def level_of_text(head: str) -> Level | None:
+def level_of_text(line: str, body: int = 0) -> Level | None:
     """The level that the beginning of a line states, or None.
 
     Args:
-        head: the line's beginning, up to where its message may already have begun.
+        line: the line.
+        body: where its time ends.
     """
+    for usual in _USUAL:
+        if found := usual.match(line, body):
+            opened, name, closed = found.groups()
+            if name.isupper() or (opened and closed):
+                level = LEVEL_OF_NAME.get(name.lower())
+                if level is not None:
+                    return level
+    head = line[: body + _HEAD_CHARACTERS]
     if found := _KLOG.match(head):
         return _KLOG_LEVELS[found[0]]
     if found := _STATED.search(head):

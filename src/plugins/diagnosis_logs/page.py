@@ -11,9 +11,9 @@ from pydantic import JsonValue
 from diagnosis.plugin import EvidenceItem, Truncation
 from diagnosis_logs.cursor import SortKey
 
-# Kept free of the budget for scope, counts and what redaction may add.
-_RESERVED_BYTES = 3_072
-_ITEM_OVERHEAD = 4
+# Kept free of the budget for the envelope, the cursor, and what redaction may add.
+_RESERVED_BYTES = 512
+_RESERVED_SHARE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,20 +32,23 @@ class Page:
 
 
 def page_of(
-    candidates: Iterable[tuple[SortKey, EvidenceItem]], limit: int, byte_budget: int
+    candidates: Iterable[tuple[SortKey, EvidenceItem]],
+    scope: dict[str, JsonValue],
+    limit: int,
+    byte_budget: int,
 ) -> Page:
     """Take items in order until the limit or the bytes are used up; the first always fits.
 
     The page, not the projection, minds the bytes, so that the cursor goes on right after the last
     item that the model sees.
     """
-    left = byte_budget - max(_RESERVED_BYTES, byte_budget // 8)
+    left = byte_budget * (1 - _RESERVED_SHARE) - _RESERVED_BYTES - _size(scope)
     items: list[EvidenceItem] = []
     last: SortKey | None = None
     for key, item in candidates:
         if len(items) == limit:
             return Page(tuple(items), last, Truncation.ITEMS)
-        left -= _size(item.fields) + _ITEM_OVERHEAD
+        left -= _size(item.fields)
         if items and left < 0:
             return Page(tuple(items), last, Truncation.BYTES)
         items.append(item)
@@ -64,4 +67,5 @@ def shortened(text: str, characters: int) -> str:
 
 
 def _size(fields: dict[str, JsonValue]) -> int:
-    return len(json.dumps(fields, ensure_ascii=False, separators=(", ", ": ")).encode())
+    # with the comma that follows
+    return len(json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode()) + 1

@@ -42,6 +42,7 @@ class Coverage:
     Attributes:
         first, last: earliest and latest time in it, as far as it was read; None without times.
         timed: whether it has times at all; a file without is searched whole.
+        reached: whether its reading began.
         read: whether it was read to its end.
     """
 
@@ -49,6 +50,7 @@ class Coverage:
     first: int | None = None
     last: int | None = None
     timed: bool = True
+    reached: bool = False
     read: bool = False
 
 
@@ -104,6 +106,7 @@ def _scan_file(
 ) -> None:
     shape = shape_of(file)
     coverage.timed = shape.timed
+    coverage.reached = True
     starts = RecordStarts(shape, question.zone, modified(file))
     fields = RecordFields(shape, file.service)
     records = read_records(read_blocks(file.path, halt), starts, timed=shape.timed)

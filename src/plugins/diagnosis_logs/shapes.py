@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from diagnosis_logs.timestamps import STAMP_KINDS, StampKind, StampReader, instant_of_epoch
 
-_SAMPLE_LINES = 500
+_SAMPLE_LINES = 300
 _SEARCHED_CHARACTERS = 300
 _MOST_TOKENS = 6
 _RARE = 0.1
@@ -40,6 +40,11 @@ _SERVICE_KEYS = (
     "component", "container_name", "container", "program", "logger",
 )  # fmt: skip
 
+LOGFMT_SERVICE = re.compile(
+    r"(?:^|\s)(?:service|service_name|service\.name|app|component)="
+    r"(?:\"([^\"]{1,128})\"|([^\s\"]{1,128}))"
+)
+
 # Start of a record: its instant, where its stamp ends, and the object of a JSON line.
 Start = tuple[int, int, dict[str, JsonValue] | None]
 
@@ -65,11 +70,13 @@ class Shape:
         stamps: kinds of timestamp and after how many words each stands; most frequent first.
         keys: of its JSON lines; NO_KEYS where it has none.
         zoned: whether the sample's times carry their zone.
+        logfmt: whether most of its lines name their service as `service=...`.
     """
 
     stamps: tuple[tuple[StampKind, int], ...]
     keys: JsonKeys
     zoned: bool
+    logfmt: bool
 
     @property
     def timed(self) -> bool:
@@ -147,6 +154,7 @@ def learn_shape(sample: Iterable[str]) -> Shape:
     stamps: Counter[tuple[StampKind, int]] = Counter()
     spellings: dict[str, str] = {}
     zoned = False
+    services = 0
     for line in list(sample)[:_SAMPLE_LINES]:
         data = json_object(line) if line.startswith("{") else None
         if data is not None:
@@ -156,6 +164,7 @@ def learn_shape(sample: Iterable[str]) -> Shape:
         if found is not None:
             kind, words, match = found
             stamps[kind, words] += 1
+            services += LOGFMT_SERVICE.search(line) is not None
             zoned = zoned or bool(match[3]) or kind.read is None
     total = stamps.total()
     kept = tuple(
@@ -164,7 +173,7 @@ def learn_shape(sample: Iterable[str]) -> Shape:
         # a stamp deep in a line that few lines have is text, not the beginning of a record
         if words == 0 or count >= total * _RARE
     )
-    return Shape(kept, _keys(spellings), zoned or bool(spellings))
+    return Shape(kept, _keys(spellings), zoned or bool(spellings), 2 * services > total)
 
 
 def _keys(spellings: dict[str, str]) -> JsonKeys:

@@ -30,8 +30,11 @@ _VARIABLE = re.compile(
     r"|(?P<quote>(?<!\w)'[^'\n]{1,200}'(?!\w)|\"[^\"\n]{1,200}\")"
     r"|(?P<uuid>\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b)"
     r"|(?P<address>\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b)"
-    r"|(?P<id>\b(?=[A-Za-z_]*\d)(?:0x[0-9a-fA-F]+|[0-9a-fA-F]{8,}|[0-9A-Za-z]{20,})\b)"
-    r"|(?P<number>-?\d+(?:[.,]\d+)*)"
+    r"|(?P<time>\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? [A-Z][a-z]{2} [ \d]?\d [\d:.]{8,15} \d{4}\b)"
+    # an id has letters and digits: a number is a number however long it is
+    r"|(?P<id>\b(?=[a-zA-Z]*\d)(?=\d*[a-zA-Z])(?:0x[\da-fA-F]+|[\da-fA-F]{8,}|[\da-zA-Z]{20,})\b)"
+    # a hyphen between letters and digits is no sign
+    r"|(?P<number>(?:(?<![^\W_])-)?\d+(?:[.,]\d+)*)"
 )
 _EXCEPTION = re.compile(r"^(?:Caused by: )?([\w.$]{1,200}(?:Error|Exception))\b")
 
@@ -49,7 +52,11 @@ def template_of(message: str, more: list[str]) -> str:
 
 
 def _mask(found: re.Match[str]) -> str:
-    return found[0] if found.lastgroup == "keep" else f"<{found.lastgroup}>"
+    kind = found.lastgroup
+    if kind == "keep":
+        return found[0]
+    # an id may happen to have no letter
+    return "<number>" if kind == "id" else f"<{kind}>"
 
 
 _Key = tuple[str, Level | None, str]

@@ -115,14 +115,15 @@ class QueryLogs:
             if not files and complete:
                 raise SourceNotFound(request.source)
         coverages = scan(files, question, collector, halt)
-        if not any(coverage.read or coverage.last is not None for coverage in coverages):
+        if not any(coverage.reached for coverage in coverages):
             raise SourceUnavailable("no log file can be read")
-        page = page_of(collector.items(context.zone), request.limit, context.byte_budget)
         searched_all = (
             complete and not collector.overflowed and all(coverage.read for coverage in coverages)
         )
         scope = _scope(request, question.window, context.zone, coverages)
         scope |= collector.scope()
+        items = collector.items(context.zone)
+        page = page_of(items, scope, request.limit, context.byte_budget)
         if page.last is not None:
             scope["next_cursor"] = write_cursor(request, question.window, page.last)
         return EvidenceResult(
@@ -180,7 +181,7 @@ def _source_scope(coverage: Coverage, zone: tzinfo) -> dict[str, JsonValue]:
         "last": None if coverage.last is None else iso(coverage.last, zone),
     }
     if not coverage.read:
-        scope["searched"] = "in part" if coverage.last is not None else "no"
+        scope["searched"] = "in part" if coverage.reached else "no"
     elif not coverage.timed:
         scope["searched"] = "whole: its lines carry no time"
     return scope
