@@ -39,7 +39,8 @@ def tests(session: nox.Session) -> None:
         return
     session.env["COVERAGE_FILE"] = str(ROOT / ".cache" / "coverage" / "data")
     session.run("coverage", "erase")
-    session.run("coverage", "run", "-m", "pytest", "--numprocesses=2")
+    # A file's tests stay on one worker: they may share a server or an index.
+    session.run("coverage", "run", "-m", "pytest", "--numprocesses=2", "--dist=loadfile")
     session.run("coverage", "combine", "--quiet")
     session.run("coverage", "report")
     gated = ",".join(f"src/diagnosis/{name}/*" for name in GATED)
