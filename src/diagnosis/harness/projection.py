@@ -155,8 +155,9 @@ class _Projector:
                 if text is None:
                     yield None
                     return
-                if redactor.inside_key or (rules and hinted(text, rules)):
-                    yield to_json(redactor.fields(self._items[position].fields))
+                hits = hinted(text, rules) if rules else ()
+                if hits or redactor.inside_key:
+                    yield to_json(redactor.fields(self._items[position].fields, hits))
                 else:
                     yield text
                 position += 1

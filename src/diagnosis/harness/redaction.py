@@ -1,4 +1,4 @@
-"""Redaction: what looks like a secret becomes `[REDACTED:kind]` before a model or a record sees it."""
+"""Redaction: what looks like a secret becomes `[REDACTED:kind]` before anyone else sees it."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class ItemRedactor:
     unfinished key is kept for each field's name.
     """
 
-    def __init__(self, rules: Sequence[Rule] = RULES) -> None:
-        self._rules = rules
+    def __init__(self) -> None:
+        self._rules: Sequence[Rule] = RULES
         self._keys: dict[str, PrivateKeyMasker] = {}
 
     @property
@@ -48,8 +48,16 @@ class ItemRedactor:
         """Whether a private key has begun in an earlier item and not ended."""
         return any(masker.inside for masker in self._keys.values())
 
-    def fields(self, fields: dict[str, JsonValue]) -> dict[str, JsonValue]:
-        """The fields of the next item with their secrets masked."""
+    def fields(
+        self, fields: dict[str, JsonValue], rules: Sequence[Rule] = RULES
+    ) -> dict[str, JsonValue]:
+        """The fields of the next item with their secrets masked.
+
+        Args:
+            fields: what the model may see of the item; not changed.
+            rules: those that may find something in it, where that is known (see `hinted`).
+        """
+        self._rules = rules
         return {self.name(key): self.value(value, key) for key, value in fields.items()}
 
     def value(self, value: JsonValue, key: str | None = None) -> JsonValue:

@@ -1,4 +1,4 @@
-"""Private keys in PEM form: over many lines, on one line, over several texts, and without an end."""
+"""Private keys in PEM form: over many lines, on one, over several texts, and without an end."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from diagnosis.harness.redaction_names import SecretKind
 
 _MASK = f"[REDACTED:{SecretKind.PRIVATE_KEY}]"
 _TOKEN = re.compile(
-    r"(?P<marker>-{4,5} ?(?P<edge>BEGIN|END) (?:[A-Z0-9]{1,10} ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5})"
+    r"(?P<marker>-{4,5} ?(?P<edge>BEGIN|END) (?:[A-Z0-9]{1,10} ){0,4}"
+    r"PRIVATE KEY(?: BLOCK)? ?-{4,5})"
     r"|(?P<newline>\r?\n|\\{1,8}[rn])"
 )
 _DECORATION = " \t\r\"'`,;+>|#\\"

@@ -17,9 +17,9 @@ from typing import NamedTuple
 class SecretKind(StrEnum):
     """What was masked, as the model is told."""
 
-    PASSWORD = "password"
-    BEARER_TOKEN = "bearer_token"
-    API_TOKEN = "api_token"
+    PASSWORD = "password"  # noqa: S105 - the name of a kind
+    BEARER_TOKEN = "bearer_token"  # noqa: S105 - the name of a kind
+    API_TOKEN = "api_token"  # noqa: S105 - the name of a kind
     PRIVATE_KEY = "private_key"
     JWT = "jwt"
     CLOUD_KEY = "cloud_key"
@@ -48,14 +48,16 @@ _VALUE = re.compile(
          |\\(?!\\{0,8}["'`])
          |<(?!/)
          |["'`](?=[A-Za-z0-9])
-         |[,;&](?!\s|\Z|[A-Za-z][\w.\- ]{0,40}[=:])
+         |[,;&](?!\s|\Z|[A-Za-z][\w.\- ]{1,40}[=:])
          |[)\]}](?![\s,;.:)\]}"'`\\]|\Z)
         )+""",
     re.VERBOSE,
 )
 OPENING = re.compile(r"(\\{0,15})([\"'`])")
 _STOPS = {quote: re.compile(rf"[{quote}\n]") for quote in "\"'`"}
-_ABSENT = re.compile(r"(?:null|none|nil|true|false|undefined|unset|n/a|\*+|x{3,}|\.{3,})\Z", re.I)
+_ABSENT = re.compile(
+    r"(?:null|none|nil|true|false|undefined|unset|n/a|\*+|x{3,}|\.{3,})\Z", re.IGNORECASE
+)
 _REFERENCE = re.compile(r"\$\{?\w|\$\(|\{\{|%\(|<[\w .\-]{1,40}>?\Z|@Microsoft\.KeyVault")
 _PATH = re.compile(
     r"(?:~?/|\.{1,2}/|[A-Za-z]:\\)"
@@ -66,7 +68,7 @@ STATUS = re.compile(
     r"(?:incorrect|invalid|wrong|expired|required|missing|empty|failed|failure|mismatch|rejected"
     r"|denied|accepted|changed|yes|no|ok|not|must|is|was|has|for|the|too|cannot|should|unknown"
     r"|authentication|disabled|enabled|hidden|masked|unauthorized|revoked|valid|error)\Z",
-    re.I,
+    re.IGNORECASE,
 )
 _DIGITS = re.compile(r"[\d.,]{1,5}\Z")
 _CHUNK = re.compile(r"[A-Za-z0-9]{8,}")
@@ -133,17 +135,17 @@ def _judge(word: str, before: str) -> Named | None:
             return Named(SecretKind.API_TOKEN, weak=_OWNER.search(before) is None)
 
 
-WORDS = {
-    "pass": r"pass(?:word|wd|phrase|code)?(?:s|\d|_?hash)?",
-    "pwd": r"pwd\d?",
-    "pswd": r"pswd",
-    "secret": r"secrets?",
-    "token": r"token",
-    "key": r"key",
-    "credential": r"credentials?",
-    "authentication_string": r"authentication_string",
-}
-TAIL = (
+# The words by which names end, and what a text that holds one has in it for certain.
+WORDS = (
+    (r"pass", r"pass(?:word|wd|phrase|code)?(?:s|\d|_?hash)?"),
+    (r"w(?<=pw)d|w(?<=psw)d", r"pwd\d?|pswd"),
+    (r"secret", r"secrets?"),
+    (r"k(?<=tok)en", r"token"),
+    (r"key", r"key"),
+    (r"cred", r"credentials?"),
+    (r"n_string", r"authentication_string"),
+)
+_TAIL = (
     r"""(?P<quote>\\{0,8}["'`])?[)）\]]?"""
     r"""(?:[ \t]{0,4}(?P<sep>=>|:=|={1,3}|[:：＝])(?P<gap>[ \t]{0,4})|[ \t]{1,4})"""
 )
@@ -182,9 +184,10 @@ def _is_secret(text: str, low: str, found: re.Match[str], named: Named, value: s
         return False  # "password= user=x": an empty value, then the next name
     if separator in (":", "：") and STATUS.match(value.rstrip(".!,;")):
         return False
-    if named.kind is not SecretKind.PASSWORD or named.weak:
-        if _DIGITS.match(value) or not any(map(str.isalnum, value)):
-            return False
+    if (named.weak or named.kind is not SecretKind.PASSWORD) and (
+        _DIGITS.match(value) or not any(map(str.isalnum, value))
+    ):
+        return False  # a count, or a bracket behind "token:"
     if not named.weak or found["quote"] or looks_random(value):
         return True
     if separator not in (":", "："):
@@ -199,6 +202,8 @@ def _assigned(text: str, low: str, found: re.Match[str]) -> Span | None:
     before = low[max(0, start - 40) : start]
     if text[start].isupper() and text[start - 1 : start].islower() and start:
         before += "_"  # camel case: dbPass
+    if text.startswith("]", found.end("word")) and "[redacted:" in before:
+        return None  # the word is part of a mask
     named = _judge(found["word"], before)
     span = value_span(text, found.end()) if named else None
     if named is None or span is None or span[0] == span[1]:
@@ -218,8 +223,9 @@ def _assigned(text: str, low: str, found: re.Match[str]) -> Span | None:
     return value_start, value_end, named.kind
 
 
-def assignments(pattern: re.Pattern[str]) -> Finder:
-    """A finder of the values given to one word of a name."""
+def assignments(word: str) -> Finder:
+    """A finder of the values given to names that end with a word."""
+    pattern = re.compile(f"(?P<word>{word}){_TAIL}")
 
     def find(text: str, low: str) -> Iterator[Span]:
         position = 0
@@ -252,7 +258,7 @@ def chinese(text: str, low: str) -> Iterator[Span]:
 
 
 _NAME = re.compile(
-    rf"(?P<word>{'|'.join(WORDS.values())})\Z"
+    rf"(?P<word>{'|'.join(word for _, word in WORDS)})\Z"
     r"|(?P<authorization>authorization)\Z|(?P<cookie>cookies?2?)\Z|(?P<chinese>密码|密碼|口令)\Z"
     r"|(?P<chinese_token>密钥|密鑰|令牌)\Z"
 )

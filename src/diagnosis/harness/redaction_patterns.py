@@ -13,7 +13,6 @@ from typing import NamedTuple
 from diagnosis.harness import redaction_shapes as shapes
 from diagnosis.harness.redaction_names import (
     MASK,
-    TAIL,
     WORDS,
     Finder,
     SecretKind,
@@ -34,45 +33,59 @@ class Rule(NamedTuple):
     find: Finder
 
 
-def _words(*words: str) -> Callable[[str, str], bool]:
+def _in_text(*patterns: str) -> Callable[[str, str], bool]:
+    searches = tuple(re.compile(pattern).search for pattern in patterns)
+
     def hint(text: str, low: str) -> bool:
-        return any(word in low for word in words)
+        return any(search(text) is not None for search in searches)
 
     return hint
 
 
-def _pattern(pattern: re.Pattern[str]) -> Callable[[str, str], bool]:
+def _in_low(pattern: str) -> Callable[[str, str], bool]:
+    search = re.compile(pattern).search
+
     def hint(text: str, low: str) -> bool:
-        return pattern.search(text) is not None
+        return search(low) is not None
 
     return hint
+
+
+def _address(text: str, low: str) -> bool:
+    return "://" in low
+
+
+def _source(text: str, low: str) -> bool:
+    return "@" in low and ("(" in low or "oracle:" in low)
 
 
 def _wide(text: str, low: str) -> bool:
     return not text.isascii() and any(word in text for word in ("密", "口令", "令牌"))
 
 
+# The hints are patterns that begin with one plain letter, rare where there is a choice: such a
+# search is the fastest there is, faster than `in` for a word that is absent.
 RULES: tuple[Rule, ...] = (
-    Rule(_words("://"), shapes.urls),
-    Rule(_words("eyj"), shapes.jwts),
-    Rule(_pattern(shapes.PREFIX_HINT), shapes.prefixed_tokens),
-    Rule(_pattern(shapes.FIXED_HINT), shapes.fixed_tokens),
-    Rule(_words("ltai", "key-", ":aa"), shapes.fixed_tokens),
-    Rule(_pattern(shapes.FIXED_HINT_2), shapes.fixed_tokens),
-    Rule(_words("authoriz"), shapes.authorization),
-    Rule(_words("bearer"), shapes.bearer),
-    Rule(_words("basic "), shapes.basic),
-    Rule(_words("cookie"), shapes.cookies),
-    Rule(_words("sess", "connect.sid"), shapes.sessions),
-    *(
-        Rule(_words(word), assignments(re.compile(f"(?P<word>{pattern}){TAIL}")))
-        for word, pattern in WORDS.items()
+    Rule(_address, shapes.urls),
+    Rule(_in_text(r"J(?<=eyJ)"), shapes.jwts),
+    Rule(_in_text(*shapes.PREFIX_HINTS), shapes.prefixed_tokens),
+    Rule(_in_text(*shapes.FIXED_HINTS), shapes.fixed_tokens),
+    Rule(_in_low(r"z(?<=authoriz)"), shapes.authorization),
+    Rule(_in_low(r"bearer"), shapes.bearer),
+    Rule(_in_low(r"basic"), shapes.basic),
+    Rule(_in_low(r"k(?<=cook)"), shapes.cookies),
+    Rule(
+        _in_low(r"=(?:(?<=jsessionid=)|(?<=phpsessid=)|(?<=net_sessionid=)|(?<=ct\.sid=))"),
+        shapes.sessions,
     ),
-    Rule(_words("sig", "key=", "auth="), shapes.queries),
-    Rule(_words("@tcp(", "@unix(", "oracle:thin"), shapes.sources),
-    Rule(_words(" -p", " -u", " -a"), shapes.commands),
-    Rule(_words("identified "), shapes.identified),
-    Rule(_words("webhooks/", "hooks.slack"), shapes.hooks),
+    *(Rule(_in_low(hint), assignments(word)) for hint, word in WORDS),
+    Rule(
+        _in_low(r"=(?:(?<=sig=)|(?<=sign=)|(?<=signature=)|(?<=key=)|(?<=auth=))"), shapes.queries
+    ),
+    Rule(_source, shapes.sources),
+    Rule(_in_low(r" -[pua]"), shapes.commands),
+    Rule(_in_low(r"fied (?<=identified )"), shapes.identified),
+    Rule(_in_low(r"ks(?:/(?<=webhooks/)|\.slack)"), shapes.hooks),
     Rule(_wide, chinese),
 )
 
