@@ -26,6 +26,9 @@ from diagnosis.plugin.evidence_tool import EvidenceContext, EvidenceTool
 DESCRIBE_BYTES = 1_024
 """UTF-8 bytes of `describe()` that are added to a description."""
 
+LEAST_RESULT_BYTES = 1_024
+"""The least a tool may ask for as its `agent_result_bytes`; `RunLimits` has the same bound."""
+
 # the providers' limit is 64 characters; snake_case is ours
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
 _NAME_LENGTH = 64
@@ -75,8 +78,11 @@ class RegisteredTool:
             )
         self._set("name", self._checked_name())
         self._set("reference", bool(getattr(self.tool, "reference", False)))
-        self._set("timeout_s", self._checked_limit("timeout_s", (int, float)))
-        self._set("agent_result_bytes", self._checked_limit("agent_result_bytes", (int,)))
+        self._set("timeout_s", self._checked_limit("timeout_s", (int, float), least=0))
+        self._set(
+            "agent_result_bytes",
+            self._checked_limit("agent_result_bytes", (int,), least=LEAST_RESULT_BYTES - 1),
+        )
         if not isinstance(self.tool.description, str) or not self.tool.description.strip():
             raise self._refusal("has no description", "say what it answers and when to use it")
         if not callable(self.tool.collect):
@@ -151,13 +157,15 @@ class RegisteredTool:
             )
         return name
 
-    def _checked_limit(self, attribute: str, types: tuple[type, ...]) -> Any:
+    def _checked_limit(self, attribute: str, types: tuple[type, ...], *, least: int) -> Any:
         limit: Any = getattr(self.tool, attribute, None)
         if limit is None:
             return None
         right_type = isinstance(limit, types) and not isinstance(limit, bool)
-        if not (right_type and 0 < limit < math.inf):
-            raise self._refusal(f"has an invalid {attribute}", "use a positive number or None")
+        if not (right_type and least < limit < math.inf):
+            raise self._refusal(
+                f"has an invalid {attribute}", f"use a number above {least}, or None"
+            )
         return limit
 
     def _checked_request_schema(self) -> JsonSchema:

@@ -87,7 +87,8 @@ class Schemaless(BaseModel):
         ({"timeout_s": float("inf")}, "has an invalid timeout_s"),
         ({"timeout_s": float("nan")}, "has an invalid timeout_s"),
         ({"timeout_s": "5"}, "has an invalid timeout_s"),
-        ({"agent_result_bytes": 1.5}, "has an invalid agent_result_bytes"),
+        ({"agent_result_bytes": 1_023}, "has an invalid agent_result_bytes"),
+        ({"agent_result_bytes": 2_000.5}, "has an invalid agent_result_bytes"),
         ({"agent_result_bytes": True}, "has an invalid agent_result_bytes"),
     ],
 )
