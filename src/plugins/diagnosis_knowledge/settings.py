@@ -7,6 +7,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from diagnosis_knowledge.relevance import FLOOR
+
 
 class KnowledgeSettings(BaseModel):
     """Where the knowledge is.
@@ -16,6 +18,8 @@ class KnowledgeSettings(BaseModel):
         paths: documents for this use only. They are indexed in memory, nothing is written, and
             they are searched instead of `folder`.
         timeout_s: seconds a lookup may take, the indexing of `paths` included.
+        relevance_floor: what a passage must reach to be shown, 0 to 1; raise it to see fewer
+            strangers, lower it to miss less.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -23,6 +27,7 @@ class KnowledgeSettings(BaseModel):
     folder: Path | None = None
     paths: tuple[Path, ...] = ()
     timeout_s: float = Field(default=30, gt=0, allow_inf_nan=False)
+    relevance_floor: float = Field(default=FLOOR, ge=0, le=1)
 
     @property
     def index_folder(self) -> Path:

@@ -66,7 +66,7 @@ class LookupKnowledge:
         self._settings = settings
         self._embedder = embedder
         self._base: KnowledgeBase | None = None
-        self._indexing: asyncio.Task[list[AddedFile]] | None = None
+        self._indexing: asyncio.Task[tuple[AddedFile, ...]] | None = None
         self._contents = ""
         self.timeout_s = settings.timeout_s
 

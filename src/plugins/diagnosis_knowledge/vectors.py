@@ -48,9 +48,9 @@ class MemoryVectors:
     """A few thousand vectors for one use: searched one by one, nothing on disk, no Chroma."""
 
     def __init__(self) -> None:
-        import numpy
+        import numpy as np
 
-        self._numpy = numpy
+        self._numpy = np
         self._rows: dict[str, tuple[Any, str | None]] = {}
 
     def add(
@@ -122,7 +122,7 @@ class ChromaVectors:
             some = ids[start : start + _BATCH]
             self._collection.upsert(
                 ids=list(some),
-                embeddings=[list(vector) for vector in vectors[start : start + _BATCH]],
+                embeddings=list(vectors[start : start + _BATCH]),
                 metadatas=[{"category": category or ""} for _ in some],
             )
 
@@ -130,8 +130,9 @@ class ChromaVectors:
         self, vector: Sequence[float], count: int, category: str | None
     ) -> dict[str, float]:
         """See `Vectors`."""
+        vectors: list[Sequence[float] | Sequence[int]] = [vector]
         found = self._collection.query(
-            query_embeddings=[list(vector)],
+            query_embeddings=vectors,
             n_results=count,
             where=None if category is None else {"category": category},
             include=["distances"],
@@ -148,8 +149,8 @@ class ChromaVectors:
             return {}
         found = self._collection.get(ids=list(ids), include=["embeddings"])
         memory = MemoryVectors()
-        embeddings = found["embeddings"]
-        memory.add(found["ids"], [] if embeddings is None else list(embeddings), None)
+        embeddings: Any = found["embeddings"]
+        memory.add(found["ids"], [] if embeddings is None else embeddings, None)
         return memory.compare(vector, ids)
 
     def ids(self) -> set[str]:
@@ -163,4 +164,6 @@ class ChromaVectors:
 
     def close(self) -> None:
         """See `Vectors`."""
-        self._client.close()
+        close: Any = getattr(self._client, "close", None)  # not part of Chroma's interface type
+        if close is not None:
+            close()

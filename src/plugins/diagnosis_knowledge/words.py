@@ -16,18 +16,22 @@ _IS_CJK = re.compile(rf"[{_CJK}]")
 
 # Words that ask or connect, and carry no subject.
 _ENGLISH_STOP_WORDS = frozenset(
-    "a about after all also am an and any are as at be been before being but by can could did do "
-    "does doing for from get gets getting go goes going got had has have having he how i if in into "
-    "is it its just keep keeps kept let like make many me might more most much must my need no not "
-    "now of off on or our out over please she should so some such than that the their them then "
-    "there these they thing this those to too under until up us was we were what when where which "
-    "while who why will with would yet you your".split()
+    """
+    a about after all also am an and any are as at be been before being but by can could
+    did do does doing for from get gets getting go goes going got had has have having he
+    how i if in into is it its just keep keeps kept let like make many me might more most
+    much must my need no not now of off on or our out over please she should so some such
+    than that the their them then there these they thing this those to too under until up
+    us was we were what when where which while who why will with would yet you your
+    """.split()  # noqa: SIM905 - a list of 120 quoted words is no easier to read
 )
 _CHINESE_STOP_WORDS = re.compile(
-    "怎么办|怎么样|怎么|怎样|如何|为什么|什么|哪些|哪个|哪里|多少|是否|是不是|能不能|可以|应该|应当|需要|请问|"
-    "我们|你们|他们|这个|那个|一个|一下|进行|时候|以后|之后|之前|以及|或者|还是|并且|而且|因为|所以|如果|"
-    "但是|已经|一直|的|了|吗|呢|吧|啊|和|与|及|或|是|在|被|把|就|都|也|还|很|该|要|会|让|使|对|从|向|给|等"
+    "怎么办|怎么样|怎么|怎样|如何|为什么|什么|哪些|哪个|哪里|多少|是否|是不是|能不能|可以|应该|应当"
+    "|需要|请问|我们|你们|他们|这个|那个|一个|一下|进行|时候|以后|之后|之前|以及|或者|还是|并且|而且"
+    "|因为|所以|如果|但是|已经|一直|的|了|吗|呢|吧|啊|和|与|及|或|是|在|被|把|就|都|也|还|很|该|要|会"
+    "|让|使|对|从|向|给|等"
 )
+_NAME_SHAPE = re.compile(r"[_\d.]|[a-z][A-Z]|[A-Z]{2}")
 
 
 def terms(text: str) -> list[str]:
@@ -45,6 +49,25 @@ def query_terms(text: str) -> list[str]:
     """The distinct terms of a question, without words that carry no subject."""
     spaced = _CHINESE_STOP_WORDS.sub(" ", unicodedata.normalize("NFKC", text))
     return [term for term in dict.fromkeys(terms(spaced)) if term not in _ENGLISH_STOP_WORDS]
+
+
+def names(text: str) -> list[list[str]]:
+    """What a question names, each as its terms: Kafka, mod_jk, ImagePullBackOff, TLS.
+
+    In Chinese text every Latin word is a name; in English what is shaped like an identifier, and
+    capitalised words but the first.
+    """
+    text = unicodedata.normalize("NFKC", text)
+    chinese = _IS_CJK.search(text) is not None
+    found = []
+    for match in _TOKEN.finditer(text):
+        token = match[0]
+        if not token.isascii() or len(token) < 2 or not any(c.isalpha() for c in token):
+            continue
+        capitalised = token[0].isupper() and match.start() > 0
+        if chinese or capitalised or _NAME_SHAPE.search(token):
+            found.append(terms(token))
+    return found
 
 
 def _bigrams(run: str) -> list[str]:
