@@ -71,7 +71,8 @@ def docs(session: nox.Session) -> None:
     install(session, *group("docs"))
     session.env["NO_MKDOCS_2_WARNING"] = "1"  # mkdocs-material advertises its successor
     with tempfile.TemporaryDirectory() as site:
-        session.run("mkdocs", "build", "--strict", "--quiet", "--site-dir", site)
+        # Not --quiet: that would silence the warnings which --strict counts.
+        session.run("mkdocs", "build", "--strict", "--site-dir", site)
 
 
 @nox.session(python=PYTHON)
