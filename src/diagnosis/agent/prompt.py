@@ -63,7 +63,7 @@ def load_diagnosis_prompt(folder: Path | None = None) -> str:
 def instructions(prompt: str, reference_time: datetime, zone: tzinfo) -> str:
     """The prompt, ended by what "now" means in this run."""
     local = reference_time.astimezone(zone)
-    return f"{prompt.rstrip()}\n\nReference time (now): {local.isoformat()}\nTime zone: {zone}\n"
+    return f"{prompt.rstrip()}\n\nReference time (now): {local.isoformat()}\nTime zone: {zone}"
 
 
 @functools.cache

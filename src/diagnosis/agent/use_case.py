@@ -115,7 +115,7 @@ class DiagnosisAgent:
         except RunCancelled:
             raise RunCancelledError from None
         except UsageLimitExceeded:
-            raise BudgetExhausted("total_tokens") from None
+            raise BudgetExhausted("model_calls") from None
         except UnexpectedModelBehavior as error:
             raise ModelUnavailable(describe_model_failure(error, self.model.model_name)) from error
         finally:
@@ -134,14 +134,12 @@ class DiagnosisAgent:
 
 
 def _usage_limits(limits: RunLimits) -> UsageLimits:
-    """The framework's own limits stand behind the ledger, set so that they never preempt it."""
-    return UsageLimits(
-        request_limit=limits.model_calls,
-        tool_calls_limit=None,
-        input_tokens_limit=limits.input_tokens * 5 // 4,
-        output_tokens_limit=limits.output_tokens * 5 // 4,
-        total_tokens_limit=limits.total_tokens * 5 // 4,
-    )
+    """The framework's own limit stands behind the ledger and never preempts it.
+
+    Token limits are the ledger's alone: the framework's would discard a draft whose own response
+    went over, and warn in every run whose provider reports no usage.
+    """
+    return UsageLimits(request_limit=limits.model_calls)
 
 
 _END_REASONS: dict[type[RunTerminated], EndReason] = {

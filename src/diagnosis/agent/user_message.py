@@ -12,7 +12,7 @@ def user_message(question: DiagnosisInput, limits: RunLimits) -> str:
     """Exactly `{"query": ..., "previous_turn": ...}` as JSON text; nothing is ever cut.
 
     Raises:
-        InvalidInput: a part or the whole has more bytes than the limits allow.
+        InvalidInput: a part or the whole is no text, or has more bytes than the limits allow.
     """
     previous = question.previous_turn
     turn = None if previous is None else previous.model_dump(mode="json")
@@ -29,7 +29,12 @@ def _json(value: object) -> str:
 
 
 def _check(what: str, text: str, limit: int) -> None:
-    size = len(text.encode())
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        raise InvalidInput(
+            f"The {what} is not valid Unicode text.", "Remove the characters that are no text."
+        ) from None
     if size > limit:
         raise InvalidInput(
             f"The {what} has {size:,} bytes; at most {limit:,} are taken.",

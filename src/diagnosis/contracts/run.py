@@ -86,6 +86,10 @@ class DiagnosisInput(Contract):
     def _not_blank(cls, query: str) -> str:
         if not query.strip():
             raise ValueError("the query is blank")
+        try:
+            query.encode()
+        except UnicodeEncodeError:
+            raise ValueError("the query is not valid Unicode text") from None
         return query
 
 
