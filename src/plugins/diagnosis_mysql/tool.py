@@ -19,7 +19,7 @@ from diagnosis_mysql.policy import QueryPolicy, VettedStatement
 from diagnosis_mysql.pool import SessionPool
 from diagnosis_mysql.request import QueryMysqlRequest
 from diagnosis_mysql.session import FAILURES, error_number
-from diagnosis_mysql.settings import SERVER_SCHEMAS, MysqlSettings
+from diagnosis_mysql.settings import NEVER_READABLE, SERVER_SCHEMAS, MysqlSettings
 from diagnosis_mysql.url import ServerAddress, parse_url
 from diagnosis_mysql.values import Column, to_json
 
@@ -31,10 +31,9 @@ CREATE TABLE t or information_schema. No rows mean that nothing matches in that 
 moment, not that nothing happened. Binary values are shown as their size and SHA-256; times carry \
 no zone and stand in the scope's time_zone."""
 
-# the server's own limit comes first; this one is for servers and statements that have none
-_CLIENT_GRACE_S = 0.5
-# left of the call's time for stopping the statement and answering
-_ANSWER_S = 0.25
+# The server's own limit ends a statement first; the tool's clock, for statements and servers that
+# have none, a step later; both before the boundary's, so that there is time to stop and to answer.
+_STEP_S = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +103,9 @@ class MysqlTool:
         """
         database = request.database or self._address.database
         statement = self._policy.vet(request.sql, database)
-        limit_s = max(0.05, min(self._settings.timeout_s, context.remaining_s - _ANSWER_S))
+        limit_s = max(0.05, min(self._settings.timeout_s, context.remaining_s - 2 * _STEP_S))
         async with (
-            asyncio.timeout(limit_s + min(_CLIENT_GRACE_S, _ANSWER_S)),
+            asyncio.timeout(limit_s + _STEP_S),
             # one row beyond the cap tells whether the cap cut anything
             self._pool.lend(database, limit_s, self._settings.row_limit + 1) as session,
         ):
@@ -172,10 +171,22 @@ def _items(rows: list[dict[str, JsonValue]], query: str) -> list[EvidenceItem]:
 
 
 def _readable_schemas(settings: MysqlSettings, address: ServerAddress) -> tuple[str, ...]:
-    if settings.schemas is not None:
-        return settings.schemas
-    own = (address.database,) if address.database else ()
-    return tuple(dict.fromkeys((*own, *SERVER_SCHEMAS)))
+    """What may be read; the URL's database must be among it.
+
+    Raises:
+        SourceError: it is not, so that no unqualified name could ever be read.
+    """
+    own = address.database
+    schemas = settings.schemas
+    if schemas is None:
+        schemas = tuple(dict.fromkeys((*((own,) if own else ()), *SERVER_SCHEMAS)))
+    if own and (own.casefold() in NEVER_READABLE or own not in schemas):
+        raise SourceError(
+            f"The database {own!r} of the MySQL URL may not be read.",
+            "Name another database in the URL, or add it to schemas of [plugins.mysql]; "
+            "mysql and sys can never be read.",
+        )
+    return schemas
 
 
 async def check_server(pool: SessionPool, address: ServerAddress) -> str:

@@ -1,0 +1,110 @@
+"""A server that goes away and comes back: unavailable meanwhile, answered again afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+import socket
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+
+from diagnosis.errors import SourceUnavailable
+from diagnosis.plugin import EvidenceContext
+from diagnosis_mysql.request import QueryMysqlRequest
+from diagnosis_mysql.settings import MysqlSettings
+from diagnosis_mysql.tool import MysqlTool
+
+INSTALL = shutil.which("mariadb-install-db")
+MARIADBD = shutil.which("mariadbd") or shutil.which("mariadbd", path="/usr/sbin")
+
+pytestmark = pytest.mark.skipif(
+    not (INSTALL and MARIADBD), reason="no mariadb-install-db and mariadbd on this machine"
+)
+
+
+class PrivateServer:
+    """A MariaDB of the test's own, started and stopped by its process."""
+
+    def __init__(self, folder: Path, port: int) -> None:
+        self._folder = folder
+        self.port = port
+        self._process: asyncio.subprocess.Process | None = None
+
+    def _options(self) -> list[str]:
+        options = ["--no-defaults", f"--datadir={self._folder}/data"]
+        return [*options, "--user=root"] if os.geteuid() == 0 else options
+
+    async def install(self) -> None:
+        done = await asyncio.create_subprocess_exec(
+            str(INSTALL),
+            *self._options(),
+            "--auth-root-authentication-method=normal",
+            "--skip-test-db",
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        assert await done.wait() == 0
+
+    async def start(self) -> None:
+        self._process = await asyncio.create_subprocess_exec(
+            str(MARIADBD),
+            *self._options(),
+            f"--socket={self._folder}/s",
+            f"--port={self.port}",
+            "--bind-address=127.0.0.1",
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        for _ in range(300):
+            try:
+                _, writer = await asyncio.open_connection("127.0.0.1", self.port)
+            except OSError:
+                await asyncio.sleep(0.05)
+            else:
+                writer.close()
+                await writer.wait_closed()
+                return
+        raise AssertionError("the private server did not start")
+
+    async def stop(self) -> None:
+        if self._process and self._process.returncode is None:
+            self._process.send_signal(signal.SIGKILL)
+            await self._process.wait()
+
+
+@pytest.fixture
+async def private(tmp_path: Path) -> AsyncIterator[PrivateServer]:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
+    server = PrivateServer(tmp_path, port)
+    await server.install()
+    await server.start()
+    yield server
+    await server.stop()
+
+
+async def test_a_restarted_server_is_used_again(private: PrivateServer) -> None:
+    url = SecretStr(f"mysql://root@127.0.0.1:{private.port}/information_schema")
+    tool = MysqlTool(MysqlSettings(url=url, connect_timeout_s=2))
+    await tool.open()
+    context = EvidenceContext("run", "call", datetime(2026, 1, 1, tzinfo=UTC), UTC, 20, 16_384)
+    request = QueryMysqlRequest(sql="SELECT 1 AS one")
+
+    async def answer() -> list[object]:
+        return [item.fields for item in (await tool.collect(request, context)).items]
+
+    assert await answer() == [{"one": 1}]
+    await private.stop()
+    for _ in range(2):
+        with pytest.raises(SourceUnavailable):
+            await answer()
+    await private.start()
+    assert await answer() == [{"one": 1}]
+    await tool.close()

@@ -1,0 +1,252 @@
+"""Nothing runs on: time limits, cancellation and lost connections stop the work on the server."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import socket
+import time
+
+import pytest
+from pydantic import SecretStr
+
+from diagnosis.errors import SourceError, SourceUnavailable
+from diagnosis_mysql.settings import MysqlSettings
+from diagnosis_mysql.tool import MysqlTool
+
+
+def slow_query() -> tuple[str, str]:
+    """A statement of many minutes, and a marker to find it by."""
+    marker = f"slow_{secrets.token_hex(6)}"
+    return (
+        f"SELECT COUNT(*) AS {marker} FROM numbers a, numbers b, numbers c, numbers d "
+        "WHERE a.n + b.n + c.n + d.n = -1",
+        marker,
+    )
+
+
+async def until_running(server, marker: str, count: int = 1) -> list[str]:
+    for _ in range(200):
+        found = await server.running(marker)
+        if len(found) >= count:
+            return found
+        await asyncio.sleep(0.02)
+    raise AssertionError("the statement never started")
+
+
+async def until_gone(server, marker: str, within_s: float) -> None:
+    deadline = time.monotonic() + within_s
+    while await server.running(marker):
+        assert time.monotonic() < deadline, "the statement still runs on the server"
+        await asyncio.sleep(0.02)
+
+
+@pytest.mark.service("mysql")
+async def test_the_servers_time_limit_ends_a_statement_and_the_session_goes_on(
+    open_tool, server
+) -> None:
+    ask = await open_tool(timeout_s=0.3)
+    connections = await server.connections()
+    sql, marker = slow_query()
+    started = time.monotonic()
+    with pytest.raises(TimeoutError):
+        await ask(sql)
+    assert 0.25 < time.monotonic() - started < 1
+    assert await server.running(marker) == []
+    assert await ask.fields("SELECT 1 AS one") == [{"one": 1}]
+    assert await server.connections() == connections
+
+
+@pytest.mark.service("mysql")
+async def test_a_call_never_outlasts_the_time_it_has_left(open_tool, server) -> None:
+    ask = await open_tool(timeout_s=60)
+    sql, marker = slow_query()
+    started = time.monotonic()
+    with pytest.raises(TimeoutError):
+        await ask(sql, remaining_s=0.8)
+    assert time.monotonic() - started < 0.8
+    await until_gone(server, marker, 1)
+
+
+@pytest.mark.service("mysql")
+async def test_cancelling_a_call_stops_its_statement_within_a_second(ask, server) -> None:
+    sql, marker = slow_query()
+    call = asyncio.create_task(ask(sql))
+    [server_id] = await until_running(server, marker)
+    call.cancel()
+    started = time.monotonic()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    await until_gone(server, marker, 1 - (time.monotonic() - started))
+    assert time.monotonic() - started < 1
+    assert server_id not in await server.connections()
+    assert await ask.fields("SELECT 1 AS one") == [{"one": 1}]
+
+
+@pytest.mark.service("mysql")
+async def test_cancelling_twice_still_stops_it(ask, server) -> None:
+    sql, marker = slow_query()
+    call = asyncio.create_task(ask(sql))
+    await until_running(server, marker)
+    call.cancel()
+    await asyncio.sleep(0)
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    await until_gone(server, marker, 1)
+    await ask.tool.close()
+
+
+@pytest.mark.service("mysql")
+async def test_cancelling_at_any_moment_leaves_nothing_running(ask, server) -> None:
+    """The kill may reach the server before the statement has begun: it must not be forgotten."""
+    sql, marker = slow_query()
+    for step in range(15):
+        call = asyncio.create_task(ask(sql))
+        await asyncio.sleep(step * 0.0004)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+    await until_gone(server, marker, 1)
+    assert await ask.fields("SELECT 1 AS one") == [{"one": 1}]
+
+
+@pytest.mark.service("mysql")
+async def test_a_connection_killed_in_a_query_is_unavailable_and_the_next_call_works(
+    ask, server
+) -> None:
+    sql, marker = slow_query()
+    call = asyncio.create_task(ask(sql))
+    [server_id] = await until_running(server, marker)
+    await server.rows(f"KILL {server_id}")
+    with pytest.raises(SourceUnavailable):
+        await call
+    assert await ask.fields("SELECT 1 AS one") == [{"one": 1}]
+
+
+@pytest.mark.service("mysql")
+async def test_idle_connections_that_died_are_replaced_unnoticed(open_tool, server) -> None:
+    ask = await open_tool(connections=3)
+    await asyncio.gather(*(ask("SELECT COUNT(*) FROM numbers a, numbers b") for _ in range(3)))
+    before = await server.connections()
+    assert len(before) == 3
+    for server_id in before:
+        await server.rows(f"KILL {server_id}")
+    assert await ask.fields("SELECT 1 AS one") == [{"one": 1}]
+    assert not set(before) & set(await server.connections())
+
+
+@pytest.mark.service("mysql")
+async def test_ten_calls_at_once_share_a_bounded_number_of_connections(open_tool, server) -> None:
+    ask = await open_tool(connections=2)
+    most = 0
+
+    async def watch() -> None:
+        nonlocal most
+        while True:
+            most = max(most, len(await server.connections()))
+            await asyncio.sleep(0.005)
+
+    watcher = asyncio.create_task(watch())
+    results = await asyncio.gather(
+        *(ask(f"SELECT {k} AS k, COUNT(*) AS c FROM numbers a, numbers b") for k in range(10))
+    )
+    watcher.cancel()
+    assert [result.items[0].fields for result in results] == [
+        {"k": k, "c": 1_000_000} for k in range(10)
+    ]
+    assert most == 2
+
+
+@pytest.mark.service("mysql")
+async def test_waiting_for_a_connection_counts_against_the_time(open_tool, server) -> None:
+    ask = await open_tool(connections=1, timeout_s=60)
+    sql, marker = slow_query()
+    busy = asyncio.create_task(ask(sql))
+    await until_running(server, marker)
+    started = time.monotonic()
+    with pytest.raises(TimeoutError):
+        await ask("SELECT 1", remaining_s=0.7)
+    assert time.monotonic() - started < 0.7
+    busy.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await busy
+
+
+@pytest.mark.service("mysql")
+async def test_closing_leaves_no_connection_behind(open_tool, server) -> None:
+    ask = await open_tool()
+    await ask("SELECT 1")
+    assert await server.connections()
+    await ask.tool.close()
+    for _ in range(50):
+        if not await server.connections():
+            return
+        await asyncio.sleep(0.02)
+    raise AssertionError("a connection is left")
+
+
+async def opening(url: str, **settings: float) -> SourceError:
+    tool = MysqlTool(MysqlSettings(url=SecretStr(url), **settings))  # type: ignore[arg-type] # checked at run time
+    with pytest.raises(SourceError) as error:
+        await tool.open()
+    assert "s3cr3t" not in str(error.value)
+    assert "\n" not in error.value.problem + error.value.mend
+    return error.value
+
+
+@pytest.mark.service("mysql")
+async def test_a_wrong_password_is_told_at_the_start(server) -> None:
+    error = await opening(server.url(user="nobody_here", password="s3cr3t").get_secret_value())
+    assert f"{server.address.host}:{server.address.port}" in error.problem
+    assert "refuses the user 'nobody_here' or the password" in error.problem
+
+
+@pytest.mark.service("mysql")
+async def test_an_unknown_database_is_told_at_the_start(mysql_url: str) -> None:
+    error = await opening(mysql_url.rsplit("/", 1)[0] + "/diagnosis_test_missing")
+    assert "has no database 'diagnosis_test_missing'" in error.problem
+
+
+async def test_a_server_that_is_not_there_is_told_at_the_start() -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
+    error = await opening(f"mysql://root:s3cr3t@127.0.0.1:{port}/x")
+    assert f"127.0.0.1:{port} cannot be used" in error.problem
+
+
+async def test_a_host_name_that_does_not_exist_is_told_at_the_start() -> None:
+    error = await opening("mysql://root:s3cr3t@no-such-host.invalid/x")
+    assert "no-such-host.invalid:3306" in error.problem
+
+
+async def test_a_server_that_says_nothing_is_told_in_time() -> None:
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+        hung_up.set()
+
+    hung_up = asyncio.Event()
+
+    listener = await asyncio.start_server(silent, "127.0.0.1", 0)
+    port = listener.sockets[0].getsockname()[1]
+    started = time.monotonic()
+    error = await opening(f"mysql://root:s3cr3t@127.0.0.1:{port}/x", connect_timeout_s=0.3)
+    assert time.monotonic() - started < 1
+    assert f"127.0.0.1:{port} does not answer" in error.problem
+    await hung_up.wait()
+    listener.close()
+
+
+async def test_something_that_is_no_mysql_server_is_told_at_the_start() -> None:
+    async def http(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n" * 10)
+        await writer.drain()
+        writer.close()
+
+    listener = await asyncio.start_server(http, "127.0.0.1", 0)
+    port = listener.sockets[0].getsockname()[1]
+    error = await opening(f"mysql://root:s3cr3t@127.0.0.1:{port}/x", connect_timeout_s=1)
+    assert f"127.0.0.1:{port}" in error.problem
+    listener.close()
