@@ -53,6 +53,10 @@ class Unreadable(Exception):
     """The file cannot be read (to its end): gone, forbidden, not regular, or damaged."""
 
 
+class Binary(Unreadable):
+    """The file holds NUL bytes near its beginning: it is no text log."""
+
+
 def open_log(path: Path) -> BinaryIO:
     """Open a regular file; a link, a pipe or a device in its place is refused.
 
@@ -144,10 +148,11 @@ def _decode(raw: bytes) -> str:
     return text.replace("\0", "\ufffd") if "\0" in text else text
 
 
-def sample_of(path: Path) -> tuple[list[str], bool]:
-    """The first lines of a file (up to SAMPLE_BYTES), and whether it is binary (holds a NUL).
+def sample_of(path: Path) -> list[str]:
+    """The first lines of a file, up to SAMPLE_BYTES.
 
     Raises:
+        Binary: they hold a NUL.
         Unreadable: the file cannot be read.
     """
     with open_log(path) as raw:
@@ -160,8 +165,8 @@ def sample_of(path: Path) -> tuple[list[str], bool]:
         except (OSError, EOFError, zlib.error) as error:
             raise Unreadable("damaged") from error
     if b"\0" in head:
-        return [], True
+        raise Binary("it holds NUL bytes")
     lines = _decode(head).removeprefix("\ufeff").split("\n")
     if len(head) >= SAMPLE_BYTES and len(lines) > 1:
         lines.pop()  # its end is beyond the sample
-    return lines, False
+    return lines

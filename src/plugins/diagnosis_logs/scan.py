@@ -9,7 +9,7 @@ from diagnosis_logs.collecting import Collector, Match
 from diagnosis_logs.fields import RecordFields, severity
 from diagnosis_logs.filters import TextTest
 from diagnosis_logs.levels import Level
-from diagnosis_logs.reading import Halt, ScanStopped, Unreadable, read_blocks, sample_of
+from diagnosis_logs.reading import Binary, Halt, ScanStopped, Unreadable, read_blocks, sample_of
 from diagnosis_logs.records import Record, read_records
 from diagnosis_logs.request import Window
 from diagnosis_logs.shapes import RecordStarts, Shape, learn_shape
@@ -42,6 +42,7 @@ class Coverage:
     Attributes:
         first, last: earliest and latest time in it, as far as it was read; None without times.
         timed: whether it has times at all; a file without is searched whole.
+        log: whether it is a log at all.
         reached: whether its reading began.
         read: whether it was read to its end.
     """
@@ -50,6 +51,7 @@ class Coverage:
     first: int | None = None
     last: int | None = None
     timed: bool = True
+    log: bool = True
     reached: bool = False
     read: bool = False
 
@@ -60,8 +62,8 @@ def scan(
     """Search files one after the other.
 
     Returns:
-        One coverage for each file, in order; files that could not be read, or that time did not
-        reach, have `read` False.
+        One coverage for each log, in order; those that could not be read, or that time did not
+        reach, have `read` False. A binary file in a folder is no log.
     """
     coverages = [Coverage(file.source) for file in files]
     try:
@@ -69,12 +71,15 @@ def scan(
             halt.check()
             try:
                 _scan_file(file, question, collector, halt, coverage)
+            except Binary:
+                coverage.log = not file.in_folder
             except Unreadable:
                 continue
-            coverage.read = True
+            else:
+                coverage.read = True
     except ScanStopped:
         pass  # what was found so far is told as such: the coverages say what was not read
-    return coverages
+    return [coverage for coverage in coverages if coverage.log]
 
 
 def modified(file: LogFile) -> int:
@@ -95,10 +100,7 @@ def shape_of(file: LogFile) -> Shape:
     Raises:
         Unreadable: it cannot be read, or is binary.
     """
-    sample, binary = sample_of(file.path)
-    if binary:
-        raise Unreadable("binary")
-    return learn_shape(sample)
+    return learn_shape(sample_of(file.path))
 
 
 def _scan_file(

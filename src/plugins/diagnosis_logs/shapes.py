@@ -32,7 +32,7 @@ _TIME_KEYS = (
 )  # fmt: skip
 _LEVEL_KEYS = (
     "level", "severity", "log.level", "loglevel", "log_level", "levelname", "level_name", "lvl",
-    "severity_text", "severitytext", "@l", "@level", "priority",
+    "severity_text", "severitytext", "@l", "@level", "priority", "log",
 )  # fmt: skip
 _MESSAGE_KEYS = ("message", "msg", "event", "log", "text", "body", "@m", "@mt", "error", "err")
 _SERVICE_KEYS = (

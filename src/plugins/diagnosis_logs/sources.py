@@ -10,7 +10,7 @@ from pathlib import Path
 
 from diagnosis.plugin import SourceError
 from diagnosis_logs.fields import service_of_file_name
-from diagnosis_logs.reading import Unreadable, sample_of
+from diagnosis_logs.reading import Binary, Unreadable, sample_of
 from diagnosis_logs.settings import LogsSettings
 
 # Files of a folder that are certainly no log this version can read.
@@ -28,11 +28,13 @@ class LogFile:
         source: its name, as a request may give it; never a machine path.
         path: resolved, without links.
         service: of lines that name none.
+        in_folder: whether a folder was configured, and not this very file.
     """
 
     source: str
     path: Path
     service: str
+    in_folder: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +111,11 @@ def _files_of(root: LogRoot, limit: int) -> Iterator[LogFile]:
     try:
         top = root.path.expanduser().resolve(strict=True)
     except (OSError, RuntimeError):  # RuntimeError: links in a circle
+        # kept, so that the search says it could not read it
+        yield LogFile(root.name, root.path, root.name, in_folder=False)
         return
     if not top.is_dir():
-        yield LogFile(root.name, top, service_of_file_name(root.path.name))
+        yield LogFile(root.name, top, service_of_file_name(root.path.name), in_folder=False)
         return
     links: list[tuple[Path, Path]] = []
     for folder, folders, names in os.walk(top):
@@ -140,7 +144,10 @@ def _file_in(root: LogRoot, top: Path, path: Path, target: Path) -> LogFile:
     name = f"{root.name}/{path.relative_to(top).as_posix()}"
     # a name that is not UTF-8 must not break the JSON it is shown in
     return LogFile(
-        name.encode("utf-8", "replace").decode(), target, service_of_file_name(path.name)
+        name.encode("utf-8", "replace").decode(),
+        target,
+        service_of_file_name(path.name),
+        in_folder=True,
     )
 
 
@@ -177,14 +184,14 @@ def check_root(root: LogRoot) -> None:
             )
         return
     try:
-        _, binary = sample_of(path.resolve())
+        sample_of(path.resolve())
+    except Binary as error:
+        raise SourceError(
+            f"The log file {root.path} is binary: {error}.",
+            "Give a text log in UTF-8, plain or .gz; unpack or convert it first.",
+        ) from error
     except (Unreadable, OSError, RuntimeError) as error:
         raise SourceError(
             f"The log file {root.path} cannot be read: {error}.",
             "Give a regular plain or .gz file that this user may read.",
         ) from error
-    if binary:
-        raise SourceError(
-            f"The log file {root.path} is binary: it holds NUL bytes.",
-            "Give a text log in UTF-8, plain or .gz; unpack or convert it first.",
-        )

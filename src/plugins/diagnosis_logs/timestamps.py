@@ -73,7 +73,7 @@ def _full_year(text: str) -> int:
 
 
 def _read_compact(text: str) -> CivilTime:
-    clock = text[6:].strip().replace(":", "")
+    clock = text[6:].strip().replace(":", "").zfill(6)
     return (
         _full_year(text[0:2]),
         int(text[2:4]),
