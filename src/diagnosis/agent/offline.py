@@ -1,7 +1,7 @@
 """The offline model: rules instead of a language model, behind PydanticAI's model interface.
 
-It drives the same loop through the same boundary as any model: it reads the question, the tools it is
-offered and the results it got, and answers with tool calls or with a draft. It sees nothing else.
+It drives the same loop through the same boundary as any model: it reads the question, the tools it
+is offered and the results it got, and answers with tool calls or a draft. It sees nothing else.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Change events: log lines that tell of a deployment, a new configuration, a restart and the like."""
+"""Change events: log lines that tell of a deployment, new configuration, a restart and the like."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from diagnosis.agent.offline_leads import Lead, moment
+from diagnosis.agent.offline_leads import Lead, log_begins, moment
 
 # What the log is searched for: wide, in RE2's syntax, at most 500 characters.
 SEARCH_PATTERN = (
     r"(?i)deploy|roll(ed|ing)?[ -]?(out|back)|\brelease\b|\breleasing\b|upgrad|migrat|schema"
-    r"|alter table|config|feature.?flag|toggle|certificate|rotat|fail(ed)?.?over|maintenance|patch(ed|ing)"
+    r"|alter table|config|feature.?flag|toggle|certificate|rotat|fail(ed)?.?over|maintenance"
+    r"|patch(ed|ing)"
     r"|restart|\bstart(ed|ing)\b|\bstopp(ed|ing)\b|shut.?down|boot|\bversion\b|scal(ed|ing)"
     r"|部署|发布|上线|升级|迁移|变更|配置|开关|证书|回滚|切换|割接|重启|启动|停止|扩容|缩容|版本"
 )
@@ -29,6 +30,10 @@ _STRONG = re.compile(
     r"|\bfail(ed)?.?over (to|complet|start)|\bmaintenance\b.{0,40}(start|begin|began)|\bpatched\b"
     r"|部署|发布|上线|升级|迁移|变更|回滚|割接|配置.{0,16}(更新|修改|加载|生效|切换|下发|推送|变)"
     r"|(更新|修改|加载|切换|下发|推送).{0,10}配置|开关.{0,16}(打开|关闭|开启|切换)|证书.{0,12}(更新|更换|替换|过期)"
+)
+_WEAK = re.compile(
+    r"(?i)\brestart|\b(re)?start(ed|ing)\b|\bstopp(ed|ing)\b|\bshut(ting)?.?down\b|\bboot(ed|ing)\b"
+    r"|\bscal(ed|ing)\b.{0,20}\b(up|down|in|out|to)\b|重启|启动|停止|扩容|缩容"
 )
 _NOTHING_CHANGED = re.compile(
     r"(?i)\b(0|no|zero) (change|update|new|pending|migration)|unchanged|up.to.date|nothing to"
@@ -62,7 +67,7 @@ class Change:
     @property
     def may_be_cause(self) -> bool:
         """Whether a conclusion may name it."""
-        return self.tied and (self.strong or self.lead.new)
+        return self.tied
 
 
 def changes_before(failure: Lead, onset: datetime, candidates: list[Lead]) -> list[Change]:
@@ -83,8 +88,9 @@ def _change(failure: Lead, onset: datetime, candidate: Lead) -> Change | None:
     if candidate.message == failure.message or not timedelta() <= onset - at <= _FAR:
         return None
     strong = _STRONG.search(candidate.message) is not None
+    weak = candidate.new and _WEAK.search(candidate.message) is not None
     routine = candidate.count >= _ROUTINE_COUNT and at - first > _NEAR
-    if routine or (not strong and not candidate.new):
+    if routine or not (strong or weak) or not _seen_without(failure, first, onset):
         return None
     shared = tuple(sorted(_tokens(candidate.message) & _tokens(failure.example)))
     same_place = _same_place(failure, candidate)
@@ -100,6 +106,15 @@ def _change(failure: Lead, onset: datetime, candidate: Lead) -> Change | None:
     return Change(candidate, at, strong, tied, shared, score)
 
 
+def _seen_without(failure: Lead, changed: datetime, onset: datetime) -> bool:
+    """Whether the log shows the time before the change, at least as long as until the failure.
+
+    What a log begins with is a process starting, not a change to one that worked.
+    """
+    begins = log_begins(failure.observation.scope, failure.source)
+    return begins is None or changed - begins >= onset - changed
+
+
 def _same_place(failure: Lead, candidate: Lead) -> bool:
     if failure.service or candidate.service:
         return failure.service.lower() == candidate.service.lower()
@@ -109,7 +124,7 @@ def _same_place(failure: Lead, candidate: Lead) -> bool:
 def _names(one: Lead, other: Lead) -> bool:
     """Whether the text of one names the service of the other."""
     name = other.service.lower()
-    return len(name) > 2 and name in one.message.lower()  # noqa: PLR2004 - shorter names are in any text
+    return len(name) > 2 and name in one.message.lower()
 
 
 def _tokens(text: str) -> set[str]:

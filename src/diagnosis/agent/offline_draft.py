@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from diagnosis.agent.offline_category import category_of
 from diagnosis.agent.offline_changes import Change
 from diagnosis.agent.offline_guidance import Passage, fitting, passages_of, risk_of
 from diagnosis.agent.offline_history import Observation
@@ -20,7 +20,6 @@ from diagnosis.contracts.draft import (
     Conclusion,
     Confidence,
     DiagnosisDraft,
-    FaultCategory,
     Limitation,
     Quote,
     StatementKind,
@@ -29,20 +28,6 @@ from diagnosis.contracts.draft import (
 _MOST_LEADS = 4
 _MOST_CHANGES = 4
 _MOST_ACTIONS = 4
-# The first that fits an error's own words decides.
-_CATEGORIES: tuple[tuple[FaultCategory, re.Pattern[str]], ...] = tuple(
-    (category, re.compile(pattern, re.IGNORECASE))
-    for category, pattern in (
-        (FaultCategory.SECURITY, r"authenticat|certificate|x509|permission|denied|forbidden|认证|证书|权限"),
-        (FaultCategory.CAPACITY, r"out ?of ?memory|heap|no space|disk full|exhausted|too many|quota|内存|磁盘|耗尽|溢出"),
-        (FaultCategory.DATABASE, r"\bsql|jdbc|\bcolumn\b|\btable\b|constraint|deadlock|database|数据库|字段|死锁"),
-        (FaultCategory.CONFIGURATION, r"config|propert(y|ies)|\bsetting|\bflag\b|missing key|配置|参数"),
-        (FaultCategory.NETWORK, r"connection|unreachable|refused|reset by|no route|dns|resolve|网络|连接"),
-        (FaultCategory.DEPENDENCY, r"upstream|downstream|timed? ?out|timeout|unavailable|contacting|\b50[234]\b|超时|上游|下游"),
-        (FaultCategory.DATA, r"corrupt|checksum|malformed|invalid (data|record|format)|损坏|格式错误"),
-        (FaultCategory.CODE, r"exception|nullpointer|traceback|panic|assert|undefined|异常|空指针"),
-    )
-)  # fmt: skip
 
 
 def write_draft(investigation: Investigation) -> DiagnosisDraft:
@@ -108,13 +93,16 @@ class _Writer:
                 facts["other"] = said(others[0].lead.example)
             name = "cause_changes" if others else "cause_change"
         else:
-            name = "cause_new" if lead.new and lead.first else "cause_standing"
+            name = "cause_new" if self.is_new(lead) else "cause_standing"
+            facts["count"] = lead.count
         sure = bool(changes) and cause.compared and (lead.count > 1 or bool(cause.text))
         identifiers = sorted(cause.text.identifiers)
         source = changes[0].lead.place if changes else identifiers[0] if identifiers else lead.place
         return Conclusion(
             root_cause=self.phrases.say(name, **facts),
-            fault_category=_category(lead, changes),
+            fault_category=category_of(
+                lead.example, *(change.lead.message for change in changes[:1])
+            ),
             fault_source=source or None,
             fault_target=lead.place or None,
             confidence=Confidence.MEDIUM if sure else Confidence.LOW,
@@ -129,16 +117,20 @@ class _Writer:
         )
 
     def symptoms(self, cause: Lead) -> list[Lead]:
-        """What else is new in the window: worst first, as the tool lists them."""
+        """What else on the question is new in the window, if the failure is."""
+        if not cause.new:
+            return []
         standings = self.investigation.standings(cause.observation)
-        return [
-            s.lead
-            for s in standings
-            if s.lead.new and s.lead is not cause and s.lead.example != cause.example
-        ][:2]
+        relevant = [s.lead for s in standings if s.lead.new and s.relevant]
+        return [lead for lead in relevant if lead.example != cause.example][:2]
+
+    def is_new(self, lead: Lead) -> bool:
+        """Whether nothing like it was found before."""
+        return lead.new and bool(lead.first) and not self.investigation.seen_before
 
     def open_questions(self, cause: Standing, changes: list[Change]) -> None:
-        missing = "order_only" if changes else "no_trigger" if cause.lead.new else "standing"
+        new = self.is_new(cause.lead)
+        missing = "order_only" if changes else "no_trigger" if new else "standing"
         self.limit(cause.lead.observation, missing)
         if not cause.compared:
             self.limit(cause.lead.observation, "not_compared")
@@ -153,7 +145,7 @@ class _Writer:
             )
 
     def guidance(self, lead: Lead, changes: list[Change]) -> None:
-        """What the knowledge base adds; it supports nothing, so it only comes after the evidence."""
+        """What the knowledge base adds; it supports nothing, so it comes after the evidence."""
         if changes:
             self.actions.append(
                 Action(
@@ -164,8 +156,9 @@ class _Writer:
             )
         results = self.investigation.results
         lookups = [results[name] for name in ("guidance", "knowledge") if name in results]
-        passages = fitting(passages_of(lookups), f"{message_of(lead.example)}")
-        described = next((p for p in passages if p.quote and not p.actions), None)
+        error = message_of(lead.example)
+        passages = fitting(passages_of(lookups), error)
+        described = next((p for p in passages if p.quote(error) and not p.actions), None)
         if described is not None:
             self.passage(described, lead)
         for passage in passages:
@@ -174,10 +167,11 @@ class _Writer:
                 self.actions.append(Action(action=action, risk=risk_of(action), rationale=why))
 
     def passage(self, passage: Passage, lead: Lead) -> None:
-        quote = passage.quote
+        quote = passage.quote(message_of(lead.example))
         if quote is None:
             return
-        facts = {"title": passage.title, "section": passage.section, "said": quote}
+        said_there = " ".join(quote.split())
+        facts = {"title": passage.title, "section": passage.section, "said": said_there}
         self.analysis.append(
             AnalysisItem(
                 kind=StatementKind.INFERENCE,
@@ -327,12 +321,3 @@ class _Writer:
         self.limitations.append(
             Limitation(scope=scope, missing_information=text, ask_user=ask_user)
         )
-
-
-def _category(lead: Lead, changes: list[Change]) -> FaultCategory:
-    texts = [lead.example, *(change.lead.message for change in changes[:1])]
-    for text in texts:
-        for category, pattern in _CATEGORIES:
-            if pattern.search(text):
-                return category
-    return FaultCategory.OTHER

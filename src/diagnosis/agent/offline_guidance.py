@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from diagnosis.agent.offline_history import Observation
-from diagnosis.agent.offline_log_text import quote_of
+from diagnosis.agent.offline_lexicon import GENERIC
+from diagnosis.agent.offline_log_text import quotable
 from diagnosis.agent.offline_words import stems_of
 from diagnosis.contracts.draft import ActionRisk
 
 _REMEDY = re.compile(
-    r"(?i)mitigat|remed|fix|resol|recover|action|what to do|roll ?back|处理|处置|方案|恢复|解决|措施|修复"
+    r"(?i)mitigat|remed|fix|resol|recover|action|what to do|roll ?back"
+    r"|处理|处置|方案|恢复|解决|措施|修复"
 )
 _LOOKING = re.compile(
     r"(?i)^(check|compare|look|find|group|verify|see|inspect)\b|^(检查|查看|核对|确认|统计)"
@@ -22,15 +25,11 @@ _GRAVE = re.compile(
     r"|回滚|重启|删除|清空|迁移|切换|终止"
 )
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)、])\s+(.+)$")
+_PART = re.compile(r"\n(?=\s*(?:[-*+#]|\d+[.)、])\s?)|\n\s*\n")
 _CONTINUED = re.compile(r"^\s{2,}\S")
-_SAID = 200
+_LEAST, _MOST = 12, 400
 _SHARED_WORDS = 3
-_COMMON = stems_of(
-    """a about after all also an and any are as at be before but by can could did do does each every for
-    from had has have how if in into is it its may more most new no not now of on one only or other out
-    over per same so some still than that the their then there these they this to too up use was were
-    what when where which who why will with first level log time error service name"""
-)
+_COMMON = stems_of(" ".join(GENERIC)) | stems_of("level first second each every its into than own")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +42,12 @@ class Passage:
     section: str
     excerpt: str
 
-    @property
-    def quote(self) -> str | None:
-        """Its most telling line, verbatim."""
-        lines = [line.strip(" -*#>\t") for line in self.excerpt.splitlines()]
-        best = max((line for line in lines if not line.endswith(":")), key=len, default="")
-        quote = quote_of(best) if best and best in self.excerpt else None
-        return quote[:_SAID].rstrip() if quote else None
+    def quote(self, error: str) -> str | None:
+        """Of its paragraphs and list items the one that shares most with an error, verbatim."""
+        parts = [part.strip(" -*#>\t\n") for part in _PART.split(self.excerpt)]
+        usable = [part for part in parts if _LEAST <= len(part) <= _MOST]
+        best = max(usable, key=lambda part: shared_words(part, error), default=None)
+        return best if best is not None and quotable(best) else None
 
     @property
     def actions(self) -> tuple[str, ...]:
@@ -74,7 +72,7 @@ def passages_of(observations: Iterable[Observation]) -> list[Passage]:
                 tool_call_id=observation.tool_call_id,
                 document=str(item.get("document_id") or item.get("source") or ""),
                 title=str(item.get("title") or ""),
-                section=str(item.get("section") or ""),
+                section=_below_title(item),
                 excerpt=str(item.get("excerpt") or ""),
             )
             passages.setdefault((passage.document, passage.excerpt), passage)
@@ -86,12 +84,10 @@ def fitting(passages: list[Passage], error: str) -> list[Passage]:
 
     The lookup already ranks by meaning; shared words keep what is merely the nearest stranger out.
     """
-    words = stems_of(error) - _COMMON
-    pairs = {error[i : i + 2] for i in range(len(error) - 1) if not error[i : i + 2].isascii()}
     shared: dict[str, int] = {}
     for passage in passages:
         text = f"{passage.title}\n{passage.section}\n{passage.excerpt}"
-        count = len(words & stems_of(text)) + sum(pair in text for pair in pairs)
+        count = shared_words(text, error)
         shared[passage.document] = max(shared.get(passage.document, 0), count)
     best = max(shared, key=lambda document: shared[document], default=None)
     if best is None or shared[best] < _SHARED_WORDS:
@@ -99,8 +95,22 @@ def fitting(passages: list[Passage], error: str) -> list[Passage]:
     return [passage for passage in passages if passage.document == best]
 
 
+def shared_words(text: str, error: str) -> int:
+    """How many telling words, or pairs of Chinese characters, of an error stand in a text."""
+    pairs = {error[i : i + 2] for i in range(len(error) - 1) if not error[i : i + 2].isascii()}
+    words = stems_of(error) - _COMMON
+    return len(words & stems_of(text)) + sum(pair in text for pair in pairs)
+
+
 def risk_of(action: str) -> ActionRisk:
     """How much harm an action's words suggest."""
     if _LOOKING.search(action):
         return ActionRisk.LOW
     return ActionRisk.HIGH if _GRAVE.search(action) else ActionRisk.MEDIUM
+
+
+def _below_title(item: dict[str, Any]) -> str:
+    """The section without the title that its path may begin with."""
+    title, section = str(item.get("title") or ""), str(item.get("section") or "")
+    below = section.removeprefix(title).strip(" />")
+    return below or section

@@ -1,7 +1,7 @@
 """The order of the search: which call comes next, given what the calls before it brought.
 
-Nothing is remembered between requests: the steps are decided anew from the history each time, so one
-model serves any number of runs at once.
+Nothing is remembered between requests: the steps are decided anew from the history each time, so
+one model serves any number of runs at once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from diagnosis.agent.offline_changes import SEARCH_BEFORE, SEARCH_PATTERN, Change, changes_before
 from diagnosis.agent.offline_history import History, Observation
 from diagnosis.agent.offline_leads import Lead, Standing, leads_of, moment, weigh
-from diagnosis.agent.offline_log_text import said, search_text
+from diagnosis.agent.offline_log_text import alike, search_text, words_only
 from diagnosis.agent.offline_times import Onset, stated_onset, without_times
 from diagnosis.agent.offline_words import Topic, is_chinese
 
@@ -113,11 +113,24 @@ class Investigation:
         """The strongest lead that may carry a conclusion."""
         for search in self.searches:
             for standing in self.standings(search):
-                # far from the time asked about, only what the question names itself counts
+                # far from the time asked about, only what the question speaks of itself counts
                 wide = search is self.results.get("wide")
-                if standing.may_be_cause and (not wide or standing.text.named):
+                spoken_of = standing.text.named or (standing.place.named and standing.text.concepts)
+                if standing.may_be_cause and (spoken_of or not wide):
                     return standing
         return None
+
+    @property
+    def seen_before(self) -> bool:
+        """Whether the day searched holds a line like the lead's from before its first one."""
+        cause, lines = self.cause, self.results.get("lines")
+        if cause is None or lines is None or not lines.found:
+            return False
+        at, first = moment(lines.items[0].get("timestamp")), cause.lead.first_at
+        text = str(lines.items[0].get("text") or "")
+        return (
+            at is not None and first is not None and at < first and alike(text, cause.lead.example)
+        )
 
     @property
     def old_and_loud(self) -> Lead | None:
@@ -236,9 +249,10 @@ class Investigation:
         knowledge, cause = self.results.get("knowledge"), self.cause
         if cause is None or knowledge is None or not knowledge.ready:
             return None
-        words = [said(cause.lead.example)]
-        words += [said(change.lead.example) for change in self.changes[:1] if change.may_be_cause]
-        return Step("guidance", KNOWLEDGE_TOOL, {"query": "\n".join(words), "top_k": 5})
+        words = words_only(cause.lead.example)
+        if not words:
+            return None
+        return Step("guidance", KNOWLEDGE_TOOL, {"query": words, "top_k": 5})
 
     def _earlier(self) -> Step | None:
         """A line that shows that the loudest old error came before the failure."""
@@ -246,7 +260,7 @@ class Investigation:
         if lead is None:
             return None
         begin = moment(lead.observation.scope.get("start"))
-        return begin and self._first_lines("earlier", lead, limit=1, end=begin)
+        return None if begin is None else self._first_lines("earlier", lead, limit=1, end=begin)
 
     def _first_lines(
         self, name: str, lead: Lead, *, limit: int, end: datetime | None = None

@@ -1,4 +1,4 @@
-"""Leads: patterns of log lines, weighed by how well they answer to the question and how new they are."""
+"""Leads: patterns of log lines, weighed by the question's words and by how new they are."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from diagnosis.agent.offline_history import Observation
-from diagnosis.agent.offline_log_text import message_of
+from diagnosis.agent.offline_log_text import message_of, speech_of
 from diagnosis.agent.offline_times import Onset
 from diagnosis.agent.offline_words import Match, Topic, is_chinese
 
 _ERRORS = ("ERROR", "FATAL")
-# How long before the time a question states its failure may have begun: people say "about half past".
+# How long before the stated time a failure may have begun: people say "about half past".
 _BEFORE_STATED = timedelta(minutes=20)
 # A pattern whose first line comes within so many of its usual gaps after the log's first line may
 # well be older than the log.
@@ -118,7 +118,8 @@ def leads_of(observation: Observation) -> list[Lead]:
 
 def weigh(lead: Lead, topic: Topic, question: str, onset: Onset | None) -> Standing:
     """Judge one lead by the question's words, its level, its newness and the stated time."""
-    text, place = topic.match(lead.message), topic.match(f"{lead.service} {lead.source}")
+    place = topic.match(f"{lead.service} {lead.source}")
+    text = topic.match(speech_of(lead.example)).without(place)
     relevant, compared = _relevance(lead, topic, text, place, question, onset)
     fresh = lead.new and _not_before(lead, onset)
     may_be_cause = (

@@ -11,9 +11,13 @@ _STAMP = re.compile(
     r"^\W?(?:\w{3} )?(?:\d{4}[-/]\d\d[-/]\d\d[T ]|\w{3} +\d{1,2} |\d\d/\w{3}/\d{4}[: ])"
     r"\d\d:\d\d:\d\d[^\s\]]*\W*"
 )
-_THREAD = re.compile(r"^\[[^\]]{1,80}\]\s+")
+_THREAD = re.compile(r"^\W*\[[^\]]{1,120}\][\s:-]+")
+# host and program of a syslog line
+_SYSLOG = re.compile(r"^\w{3} +\d{1,2} [\d:]{8} \S+ [\w./-]+(?:\([^)]*\))?(?:\[\d+\])?: ")
 _MESSAGE_KEYS = ("message", "msg", "event", "log", "text", "body", "error")
-_LEFT_OUT = re.compile(r"\[[\d,]+ characters left out\]|\[REDACTED[^\]]*\]?|…|\.\.\.")
+_SPEAKER_KEYS = ("logger", "logger_name", "component", "thread", "exception", "error", "err")
+_SPOKEN = 300
+_LEFT_OUT = re.compile(r"\[[\d,]+ characters left out\]|\[REDACTED[^\]]*\]?")
 _VARIABLE = re.compile(r"[\d\"'\\<>{}\[\]\n\t]+")
 _SHORTEST_QUOTE = 12
 _LONGEST_QUOTE = 280
@@ -30,10 +34,26 @@ def message_of(record: str) -> str:
             value = data.get(key)
             if isinstance(value, str) and value.strip():
                 return value.strip()
-    level = _UP_TO_LEVEL.match(first)
-    stamp = _STAMP.match(first)
-    body = first[level.end() if level else stamp.end() if stamp else 0 :]
-    return _THREAD.sub("", body).strip() or first
+    head = _UP_TO_LEVEL.match(first) or _SYSLOG.match(first) or _STAMP.match(first)
+    body = first[head.end() if head else 0 :]
+    return _THREAD.sub("", body).strip(" \t-|:") or first
+
+
+def speech_of(record: str) -> str:
+    """The message together with who speaks: its logger, its thread, its exception."""
+    first = record.split("\n", 1)[0].strip()
+    if not first.startswith("{"):
+        stamp = _STAMP.match(first)
+        return first[stamp.end() if stamp else 0 :]
+    data = _json_object(first)
+    more = [value[:_SPOKEN] for key in _SPEAKER_KEYS if isinstance(value := data.get(key), str)]
+    return "\n".join((message_of(record), *more))
+
+
+def alike(one: str, other: str) -> bool:
+    """Whether two records say the same but for numbers and names: most of their words agree."""
+    first, second = (frozenset(words_only(record).lower().split()) for record in (one, other))
+    return bool(first & second) and len(first & second) >= 0.6 * min(len(first), len(second))
 
 
 def said(record: str) -> str:
@@ -42,8 +62,7 @@ def said(record: str) -> str:
     longest = max(_LEFT_OUT.split(message), key=len).strip()
     if len(longest) <= _LONGEST_SAID:
         return longest
-    cut = longest[:_LONGEST_SAID]
-    return cut.rsplit(" ", 1)[0] if " " in cut else cut
+    return f"{longest[:_LONGEST_SAID].rsplit(' ', 1)[0]} …"
 
 
 def quote_of(record: str) -> str | None:
@@ -68,7 +87,22 @@ def search_text(record: str) -> str | None:
     """The longest run of a record's message that does not vary, to find its like by; or None."""
     runs = [run.strip(" ,;:()=-") for run in _VARIABLE.split(message_of(record))]
     best = max(runs, key=len)
-    return best[:_SEARCH_TEXT].strip() if len(best) >= 4 else None  # noqa: PLR2004 - shorter finds anything
+    return best[:_SEARCH_TEXT].strip() if len(best) >= 4 else None
+
+
+def quotable(text: str) -> bool:
+    """Whether nothing in a text was masked or cut."""
+    return _LEFT_OUT.search(text) is None
+
+
+def words_only(record: str) -> str:
+    """The message without numbers, ids and names in quotes: what any such failure would say."""
+    words = [
+        word
+        for word in said(record).replace('"', " ").replace("'", " ").split()
+        if not re.search(r"[\d_=/\\]|\w\.\w", word)
+    ]
+    return " ".join(words)
 
 
 def _longest_part(text: str) -> str | None:

@@ -1,13 +1,14 @@
-"""The sentences of the rule-based answer, in English and Chinese; facts are filled in from evidence."""
+"""The sentences of the rule-based answer, in English and Chinese; evidence fills in the facts."""
 
 from __future__ import annotations
 
 from typing import Any
 
 _PHRASES: dict[str, tuple[str, str]] = {
-    # observations
+    # what was observed
     "often": (
-        '{place} logged "{said}" and lines like it {count} times{level}, first at {first}, last at {last}.',
+        '{place} logged "{said}" and lines like it {count} times{level}, first at {first}, last '
+        "at {last}.",
         "{place} 记录了“{said}”及同类日志 {count} 次{level}，首次 {first}，末次 {last}。",
     ),
     "once": (
@@ -18,14 +19,17 @@ _PHRASES: dict[str, tuple[str, str]] = {
         '{place} logged "{said}" and lines like it {count} times{level}.',
         "{place} 记录了“{said}”及同类日志 {count} 次{level}。",
     ),
-    "level": (" at level {level}", "（级别 {level}）"),
+    "level": (
+        " at level {level}",
+        "（级别 {level}）",
+    ),
     "new": (
         " The window of equal length before it has no such line.",
         "此前等长的时间窗口内没有这类日志。",
     ),
     "not_new": (
-        " Such lines were there before this window began, so they are not what began in it.",
-        "这类日志在该窗口之前就已出现，因此不是窗口内新发生的情况。",
+        " The window of equal length before it has such lines too.",
+        "此前等长的时间窗口内也有这类日志。",
     ),
     "first_line": (
         'The first such line in the day searched is from {at}: "{said}".',
@@ -36,9 +40,10 @@ _PHRASES: dict[str, tuple[str, str]] = {
         "{at}，{place} 记录了一次变更：“{said}”。",
     ),
     "earlier": (
-        'The frequent error "{said}" was logged already at {at}, before the window in which the failure '
-        "began; its presence alone does not explain a failure that began later.",
-        "频繁出现的错误“{said}”早在 {at} 就已记录，早于故障开始的窗口；仅凭它的存在不能解释后来才开始的故障。",
+        'The frequent error "{said}" was logged already at {at}, before the window in which the '
+        "failure began; its presence alone does not explain a failure that began later.",
+        "频繁出现的错误“{said}”早在 {at} 就已记录，早于故障开始的窗口；"
+        "仅凭它的存在不能解释后来才开始的故障。",
     ),
     # negative observations
     "no_lines": (
@@ -46,7 +51,8 @@ _PHRASES: dict[str, tuple[str, str]] = {
         "在所查范围内，{start} 至 {end} 没有匹配的日志。",
     ),
     "no_changes": (
-        "No line that tells of a change (deployment, configuration, restart and the like) from {start} to {end}.",
+        "No line that tells of a change (deployment, configuration, restart and the like) from "
+        "{start} to {end}.",
         "{start} 至 {end} 没有记录变更（部署、配置、重启等）的日志。",
     ),
     "no_knowledge": (
@@ -55,9 +61,10 @@ _PHRASES: dict[str, tuple[str, str]] = {
     ),
     # inferences
     "tied": (
-        'The new error begins after the change "{said}"; both concern {subject}. That order in time makes '
-        "the change the likely cause.",
-        "新的错误出现在变更“{said}”之后，两者都涉及 {subject}。这一先后顺序说明该变更很可能是原因。",
+        'The new error begins after the change "{said}"; both concern {subject}. That order in '
+        "time makes the change the likely cause.",
+        "新的错误出现在变更“{said}”之后，两者都涉及 {subject}"
+        "。这一先后顺序说明该变更很可能是原因。",
     ),
     "runbook": (
         'The document "{title}", section "{section}", deals with such a failure: "{said}"',
@@ -65,38 +72,45 @@ _PHRASES: dict[str, tuple[str, str]] = {
     ),
     # root causes
     "cause_change": (
-        'The change "{change}" at {at}. The error "{error}" is new since then in {place}, first at {first}.',
-        "{at} 的变更“{change}”。此后 {place} 出现新的错误“{error}”，首次 {first}。",
+        'The change "{change}" at {at}. After it, from {first} on, {place} logs the error '
+        '"{error}", which the window before does not have.',
+        "{at} 的变更“{change}”。此后，从 {first} 起，{place} 记录错误“{error}”，"
+        "此前的窗口内没有该错误。",
     ),
     "cause_changes": (
-        'The change "{change}" at {at}, with "{other}". The error "{error}" is new since then in {place}, '
-        "first at {first}.",
-        "{at} 的变更“{change}”，以及“{other}”。此后 {place} 出现新的错误“{error}”，首次 {first}。",
+        'The change "{change}" at {at}, with "{other}". After it, from {first} on, {place} logs '
+        'the error "{error}", which the window before does not have.',
+        "{at} 的变更“{change}”，以及“{other}”。此后，从 {first} 起，{place} 记录错误“{error}”，"
+        "此前的窗口内没有该错误。",
     ),
     "cause_new": (
         'A new error in {place}: "{error}", first at {first}. What triggered it is not shown.',
         "{place} 出现新的错误“{error}”，首次 {first}。触发原因没有显示在证据中。",
     ),
     "cause_standing": (
-        'A standing error in {place}: "{error}". What triggers it is not shown.',
-        "{place} 持续出现错误“{error}”。触发原因没有显示在证据中。",
+        'A recurring error in {place}: "{error}", {count} times in the window. What triggers it '
+        "is not shown.",
+        "{place} 反复出现错误“{error}”，窗口内共 {count} 次。触发原因没有显示在证据中。",
     ),
-    # limitations: what is missing
+    # what is missing
     "order_only": (
-        "Whether the change really causes the error: only their order in time and what both name speak for it.",
+        "Whether the change really causes the error: only their order in time and what both name "
+        "speak for it.",
         "尚不能证实该变更确实引起该错误：依据只有时间先后和两者共同涉及的对象。",
     ),
     "no_trigger": (
-        "What triggers the error: no change event that concerns it was found shortly before its first line.",
+        "What triggers the error: no change event that concerns it was found shortly before its "
+        "first line.",
         "该错误的触发原因：在首次出现之前不久，没有找到与之有关的变更记录。",
     ),
     "standing": (
-        "When and why the error first began: it is older than the window, or its beginning was not searched.",
-        "该错误最初何时、为何开始：它早于所查窗口，或未查到其开头。",
+        "When and why the error first began: lines like it are older than the window searched "
+        "for it.",
+        "该错误最初何时、为何开始：同类日志早于为其所查的窗口。",
     ),
     "not_compared": (
-        "Whether the error is what the question means: question and log are in different languages, so "
-        "only times were compared.",
+        "Whether the error is what the question means: question and log are in different "
+        "languages, so only times were compared.",
         "该错误是否就是所问的问题：问题与日志语言不同，只比较了时间。",
     ),
     "no_log_tool": (
@@ -108,11 +122,13 @@ _PHRASES: dict[str, tuple[str, str]] = {
         "日志：查询失败（{code}）。",
     ),
     "outside": (
-        "Logs of the time asked about: those searched hold {first} to {last}. Name other logs or another time.",
+        "Logs of the time asked about: those searched hold {first} to {last}. Name other logs or "
+        "another time.",
         "所问时间的日志：所查日志的时间为 {first} 至 {last}。请提供其他日志或其他时间。",
     ),
     "nothing": (
-        "A cause: no warning and no error was logged in this scope. That proves nothing about what was not logged.",
+        "A cause: no warning and no error was logged in this scope. That proves nothing about "
+        "what was not logged.",
         "原因：该范围内没有警告或错误日志。这不能说明未被记录的情况。",
     ),
     "not_about": (
@@ -120,19 +136,30 @@ _PHRASES: dict[str, tuple[str, str]] = {
         "原因：该范围内没有与 {asked} 有关的错误。",
     ),
     "only_weak": (
-        "A cause: what was found on the question is either below level ERROR or was there before the failure.",
+        "A cause: what was found on the question is either below level ERROR or was there before "
+        "the failure.",
         "原因：与问题有关的日志要么低于 ERROR 级别，要么在故障之前就已存在。",
     ),
     "stopped": (
         "Further searches: collecting evidence was stopped before they could be made.",
         "进一步的查询：证据收集在此之前已停止。",
     ),
-    "the_question": ("the question", "该问题"),
-    "logs": ("logs", "日志"),
-    "scope": ("{what}, {start} to {end}", "{what}，{start} 至 {end}"),
+    "the_question": (
+        "the question",
+        "该问题",
+    ),
+    "logs": (
+        "logs",
+        "日志",
+    ),
+    "scope": (
+        "{what}, {start} to {end}",
+        "{what}，{start} 至 {end}",
+    ),
     # actions
     "from_runbook": (
-        'Stands in the document "{title}", section "{section}"; check that it applies before you do it.',
+        'Stands in the document "{title}", section "{section}"; check that it applies before you '
+        "do it.",
         "出自文档“{title}”的“{section}”一节；执行前请确认适用。",
     ),
     "review_change": (

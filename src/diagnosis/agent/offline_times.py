@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 
 _FULL = re.compile(
     r"(?P<date>\d{4}-\d\d-\d\d)[T ](?P<clock>\d\d:\d\d(?::\d\d)?)(?:\.\d+)?"
@@ -82,7 +82,7 @@ def _of_full(found: re.Match[str], reference: datetime) -> Onset | None:
         return None
     zone = found["zone"]
     if zone in ("Z", "UTC"):
-        at = at.replace(tzinfo=timezone.utc)
+        at = at.replace(tzinfo=UTC)
     elif zone:
         at = datetime.fromisoformat(f"{at.isoformat()}{zone}")
     else:
