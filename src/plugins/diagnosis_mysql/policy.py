@@ -48,8 +48,10 @@ _NEVER_NODES = (
 
 _READING_WORDS = frozenset({"SELECT", "WITH", "SHOW", "DESC", "DESCRIBE", "EXPLAIN", "("})
 
-# sqlglot warns on its logger whenever it gives up on a statement, and quotes it
-logging.getLogger("sqlglot").setLevel(logging.ERROR)
+# sqlglot warns on its logger whenever it gives up on a statement, and quotes it: data in a log
+_SQLGLOT_LOG = logging.getLogger("sqlglot")
+if _SQLGLOT_LOG.level == logging.NOTSET:
+    _SQLGLOT_LOG.setLevel(logging.ERROR)
 
 
 @dataclass(frozen=True, slots=True)

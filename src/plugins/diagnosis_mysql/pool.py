@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from diagnosis.errors import QueryRejected, SourceUnavailable
-from diagnosis_mysql.session import FAILURES, Session, connect_raw, error_number
+from diagnosis_mysql.session import CONNECT_FAILURES, Session, connect_raw, error_number
 from diagnosis_mysql.url import ServerAddress
 
 _LOG = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ class SessionPool:
         """Connect once, so that a server that cannot be used is known at the start.
 
         Raises:
-            MySQLError, OSError, TimeoutError: as the driver raises them.
+            CONNECT_FAILURES: as the driver raises them.
         """
         session = await Session.open(self._address, self._connect_timeout_s)
         self._idle.append(session)
@@ -87,7 +87,7 @@ class SessionPool:
     async def _connect(self) -> Session:
         try:
             return await Session.open(self._address, self._connect_timeout_s)
-        except (*FAILURES, TimeoutError) as error:
+        except CONNECT_FAILURES as error:
             raise SourceUnavailable(f"no connection to {self._address.label}") from error
 
     async def _abandon(self, session: Session) -> None:
@@ -112,7 +112,7 @@ class SessionPool:
                     await connection.cursor().execute(f"KILL {server_id}")
                 finally:
                     connection.close()
-        except (*FAILURES, TimeoutError) as error:
+        except CONNECT_FAILURES as error:
             if error_number(error) != _UNKNOWN_THREAD:
                 _LOG.warning(
                     "a statement on %s could not be stopped; its time limit ends it (%s)",

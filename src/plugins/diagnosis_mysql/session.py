@@ -7,6 +7,7 @@ switch), runs everything in a read-only transaction, and its reads can be stoppe
 from __future__ import annotations
 
 import asyncio
+import struct
 from collections.abc import AsyncGenerator
 from typing import Any
 
@@ -76,14 +77,17 @@ def translate(error: Exception) -> Exception:
 
 
 FAILURES = (MySQLError, OSError, EOFError, AssertionError)
-"""What asyncmy raises; it asserts where the stream is out of step."""
+"""What asyncmy raises in a conversation; it asserts where the stream is out of step."""
+
+CONNECT_FAILURES = (*FAILURES, TimeoutError, RuntimeError, ValueError, LookupError, struct.error)
+"""What it raises while it connects, where the other side may be anything at all."""
 
 
 async def connect_raw(address: ServerAddress, timeout_s: float) -> Any:
     """Open an asyncmy connection; every value comes back as the server's bytes.
 
     Raises:
-        MySQLError, OSError, TimeoutError: whatever asyncmy or the clock raises.
+        CONNECT_FAILURES: whatever asyncmy or the clock raises.
     """
     # typed loosely: asyncmy's stubs know neither a password of bytes nor seconds with a fraction
     options: dict[str, Any] = {
@@ -131,7 +135,7 @@ class Session:
         """Connect and make the connection read-only.
 
         Raises:
-            MySQLError, OSError, TimeoutError: as `connect_raw`.
+            CONNECT_FAILURES: as `connect_raw`.
         """
         connection = await connect_raw(address, timeout_s)
         session = cls(connection, address)

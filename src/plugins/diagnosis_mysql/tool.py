@@ -18,7 +18,7 @@ from diagnosis.plugin import EvidenceContext, EvidenceItem, EvidenceResult, Trun
 from diagnosis_mysql.policy import QueryPolicy, VettedStatement
 from diagnosis_mysql.pool import SessionPool
 from diagnosis_mysql.request import QueryMysqlRequest
-from diagnosis_mysql.session import FAILURES, error_number
+from diagnosis_mysql.session import CONNECT_FAILURES, error_number
 from diagnosis_mysql.settings import NEVER_READABLE, SERVER_SCHEMAS, MysqlSettings
 from diagnosis_mysql.url import ServerAddress, parse_url
 from diagnosis_mysql.values import Column, to_json
@@ -203,7 +203,12 @@ async def check_server(pool: SessionPool, address: ServerAddress) -> str:
             f"MySQL at {where} does not answer.",
             "Check the host and port, or raise connect_timeout_s of [plugins.mysql].",
         ) from None
-    except FAILURES as error:
+    except RuntimeError:
+        raise SourceError(
+            f"MySQL at {where} asks this user to log in in a way that needs a further package.",
+            "Install cryptography (for caching_sha2_password) or pynacl (for client_ed25519).",
+        ) from None
+    except CONNECT_FAILURES as error:
         number = error_number(error)
     if number in {1045, 1698}:
         raise SourceError(

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import time
+from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from diagnosis.errors import QueryRejected
 from diagnosis.plugin import Truncation
@@ -96,9 +99,10 @@ async def test_the_servers_row_limit_touches_no_subquery(open_tool) -> None:
     ]
     assert await ask.fields("SELECT 1 AS c WHERE 999 IN (SELECT n FROM numbers)") == [{"c": 1}]
     assert await ask.fields(
-        "WITH x AS (SELECT n FROM numbers UNION ALL SELECT n FROM numbers) SELECT SUM(n) AS c FROM x"
+        "WITH x AS (SELECT n FROM numbers UNION ALL SELECT n FROM numbers) "
+        "SELECT SUM(n) AS c FROM x"
     ) == [{"c": 999_000}]
-    union = await ask("SELECT n FROM numbers WHERE n > 997 UNION SELECT n FROM numbers WHERE n < 1")
+    union = await ask("SELECT n FROM numbers WHERE n > 997 UNION SELECT 0")
     assert union.matched == 3
 
 
@@ -155,9 +159,7 @@ async def test_a_call_may_name_another_allowed_database(ask, server) -> None:
     assert await ask.fields("SELECT DATABASE() AS d") == [{"d": server.schema}]
 
 
-async def test_without_a_default_database_one_must_be_named(open_tool, server, mysql_url) -> None:
-    from pydantic import SecretStr
-
+async def test_without_a_default_database_one_must_be_named(open_tool, server) -> None:
     url = SecretStr(server.url().get_secret_value().rsplit("/", 1)[0])
     ask = await open_tool(url, schemas=(server.schema,))
     assert (await ask("SELECT COUNT(*) AS c FROM numbers", server.schema)).items[0].fields == {
@@ -218,6 +220,15 @@ async def test_spacing_and_comments_make_no_new_scope(ask, server) -> None:
     assert normal("SELECT n FROM numbers") == normal("SELECT n FROM numbers", server.schema)
     assert normal("SELECT 1") != normal("SELECT 1", "information_schema")
     assert normal("DROP TABLE x") == {"sql": "DROP TABLE x", "database": server.schema}
+
+
+async def test_a_socket_works_as_well_as_a_port(open_tool, server) -> None:
+    path = await server.value("SELECT @@socket")
+    if not await asyncio.to_thread(Path(str(path)).is_socket):
+        pytest.skip("the server's socket is not on this machine")
+    url = server.url().get_secret_value() + f"?unix_socket={path}"
+    ask = await open_tool(SecretStr(url))
+    assert await ask.fields("SELECT COUNT(*) AS c FROM numbers") == [{"c": 1000}]
 
 
 async def test_each_call_sees_what_was_committed_since(ask, server) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
@@ -15,8 +16,6 @@ pytestmark = pytest.mark.service("mysql")
 
 @pytest.fixture
 async def session(server) -> AsyncIterator[Session]:
-    from dataclasses import replace
-
     session = await Session.open(replace(server.address, database=server.schema), 5)
     await session.begin(server.schema, 5, 100)
     yield session

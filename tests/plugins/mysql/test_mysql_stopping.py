@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import socket
 import time
 
 import pytest
-from pydantic import SecretStr
 
-from diagnosis.errors import SourceError, SourceUnavailable
-from diagnosis_mysql.settings import MysqlSettings
-from diagnosis_mysql.tool import MysqlTool
+from diagnosis.errors import SourceUnavailable
 
 
 def slow_query() -> tuple[str, str]:
@@ -81,6 +77,24 @@ async def test_cancelling_a_call_stops_its_statement_within_a_second(ask, server
     assert time.monotonic() - started < 1
     assert server_id not in await server.connections()
     assert await ask.fields("SELECT 1 AS one") == [{"one": 1}]
+
+
+@pytest.mark.service("mysql")
+async def test_an_account_without_privileges_can_stop_its_own_statement(open_tool, server) -> None:
+    user = f"dt_{secrets.token_hex(4)}"
+    await server.rows(f"CREATE USER '{user}'@'%' IDENTIFIED BY 'x'")
+    try:
+        await server.rows(f"GRANT SELECT ON {server.schema}.* TO '{user}'@'%'")
+        ask = await open_tool(server.url(user=user, password="x"))
+        sql, marker = slow_query()
+        call = asyncio.create_task(ask(sql))
+        await until_running(server, marker)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        await until_gone(server, marker, 1)
+    finally:
+        await server.rows(f"DROP USER '{user}'@'%'")
 
 
 @pytest.mark.service("mysql")
@@ -184,69 +198,3 @@ async def test_closing_leaves_no_connection_behind(open_tool, server) -> None:
             return
         await asyncio.sleep(0.02)
     raise AssertionError("a connection is left")
-
-
-async def opening(url: str, **settings: float) -> SourceError:
-    tool = MysqlTool(MysqlSettings(url=SecretStr(url), **settings))  # type: ignore[arg-type] # checked at run time
-    with pytest.raises(SourceError) as error:
-        await tool.open()
-    assert "s3cr3t" not in str(error.value)
-    assert "\n" not in error.value.problem + error.value.mend
-    return error.value
-
-
-@pytest.mark.service("mysql")
-async def test_a_wrong_password_is_told_at_the_start(server) -> None:
-    error = await opening(server.url(user="nobody_here", password="s3cr3t").get_secret_value())
-    assert f"{server.address.host}:{server.address.port}" in error.problem
-    assert "refuses the user 'nobody_here' or the password" in error.problem
-
-
-@pytest.mark.service("mysql")
-async def test_an_unknown_database_is_told_at_the_start(mysql_url: str) -> None:
-    error = await opening(mysql_url.rsplit("/", 1)[0] + "/diagnosis_test_missing")
-    assert "has no database 'diagnosis_test_missing'" in error.problem
-
-
-async def test_a_server_that_is_not_there_is_told_at_the_start() -> None:
-    with socket.socket() as unused:
-        unused.bind(("127.0.0.1", 0))
-        port = unused.getsockname()[1]
-    error = await opening(f"mysql://root:s3cr3t@127.0.0.1:{port}/x")
-    assert f"127.0.0.1:{port} cannot be used" in error.problem
-
-
-async def test_a_host_name_that_does_not_exist_is_told_at_the_start() -> None:
-    error = await opening("mysql://root:s3cr3t@no-such-host.invalid/x")
-    assert "no-such-host.invalid:3306" in error.problem
-
-
-async def test_a_server_that_says_nothing_is_told_in_time() -> None:
-    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.read()
-        writer.close()
-        hung_up.set()
-
-    hung_up = asyncio.Event()
-
-    listener = await asyncio.start_server(silent, "127.0.0.1", 0)
-    port = listener.sockets[0].getsockname()[1]
-    started = time.monotonic()
-    error = await opening(f"mysql://root:s3cr3t@127.0.0.1:{port}/x", connect_timeout_s=0.3)
-    assert time.monotonic() - started < 1
-    assert f"127.0.0.1:{port} does not answer" in error.problem
-    await hung_up.wait()
-    listener.close()
-
-
-async def test_something_that_is_no_mysql_server_is_told_at_the_start() -> None:
-    async def http(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n" * 10)
-        await writer.drain()
-        writer.close()
-
-    listener = await asyncio.start_server(http, "127.0.0.1", 0)
-    port = listener.sockets[0].getsockname()[1]
-    error = await opening(f"mysql://root:s3cr3t@127.0.0.1:{port}/x", connect_timeout_s=1)
-    assert f"127.0.0.1:{port}" in error.problem
-    listener.close()
