@@ -118,28 +118,21 @@ def load_plugins(
     candidates = [*_installed(entry_points or _installed_entry_points), *_given(extra_plugins)]
     _refuse_shared_names(candidates)
     _refuse_unknown_settings(plugin_settings, candidates)
+    configured = {*plugin_settings, *(each.name for each in candidates if each.given)}
     registry = EvidenceToolRegistry()
     reports: list[PluginReport] = []
     brought: dict[str, Contribution] = {}
     for candidate in sorted(candidates, key=lambda candidate: candidate.name):
-        try:
-            contribution = _load(candidate, plugin_settings.get(candidate.name), services)
-        except (Exception, SystemExit) as error:
-            failure = failure_of(error, candidate.origin)
-            configured = candidate.given or candidate.name in plugin_settings
-            if configured and stop_on_failure:
-                if isinstance(error, ConfigurationError):
-                    raise
-                raise PluginError(failure.reason, failure.mend) from error
-            reports.append(_failed(candidate, failure))
-            continue
-        for tool in contribution.tools:
-            registry.add(tool)
-        brought[candidate.name] = contribution
-        reports.append(_succeeded(candidate, contribution))
+        stop = stop_on_failure and candidate.name in configured
+        settings = plugin_settings.get(candidate.name)
+        outcome = _attempt(candidate, settings, services, stop=stop)
+        reports.append(_report(candidate, outcome))
+        if isinstance(outcome, Contribution):
+            brought[candidate.name] = outcome
+            for tool in outcome.tools:
+                registry.add(tool)
     if required_tools is None:
-        configured_plugins = {*plugin_settings, *(each.name for each in candidates if each.given)}
-        required_tools = [tool.name for tool in registry if tool.plugin in configured_plugins]
+        required_tools = [tool.name for tool in registry if tool.plugin in configured]
     elif stop_on_failure:
         _refuse_missing_tools(required_tools, registry, reports)
     return LoadedPlugins(
@@ -208,14 +201,54 @@ def _name_of(plugin: object) -> str:
     return plugin.__name__ if isinstance(plugin, type) else type(plugin).__name__
 
 
-def _load(
-    candidate: _Candidate, settings: Mapping[str, Any] | None, services: PluginServices
-) -> Contribution:
-    manager = make_plugin_manager()
-    plugin = candidate.load()
-    manager.register(plugin, name=candidate.name)
-    _refuse_unknown_hooks(manager, plugin, candidate.origin)
-    return ask_plugin(manager, candidate.name, settings, services)
+# --- loading one -----------------------------------------------------------------------------
+
+
+def _attempt(
+    candidate: _Candidate,
+    settings: Mapping[str, Any] | None,
+    services: PluginServices,
+    *,
+    stop: bool,
+) -> Contribution | PluginFailure:
+    """What the plugin brings, or why it fails; with `stop` a failure is raised."""
+    try:
+        manager = make_plugin_manager()
+        plugin = candidate.load()
+        manager.register(plugin, name=candidate.name)
+        _refuse_unknown_hooks(manager, plugin, candidate.origin)
+        return ask_plugin(manager, candidate.name, settings, services)
+    except (Exception, SystemExit) as error:
+        failure = failure_of(error, candidate.origin)
+        if not stop:
+            return failure
+        if isinstance(error, ConfigurationError):
+            raise
+        raise PluginError(failure.reason, failure.mend) from error
+
+
+def _report(candidate: _Candidate, outcome: Contribution | PluginFailure) -> PluginReport:
+    distribution = candidate.origin.distribution
+    if isinstance(outcome, PluginFailure):
+        failure: PluginFailure | None = outcome
+    elif outcome.is_empty:
+        failure = PluginFailure(
+            PluginStatus.NOT_CONFIGURED,
+            f"plugin {candidate.name!r} is not configured: it brings nothing",
+            f"to use it, set its source in [plugins.{candidate.name}]",
+        )
+    else:
+        failure = None
+    tools = outcome.tools if isinstance(outcome, Contribution) else ()
+    return PluginReport(
+        name=candidate.name,
+        distribution=distribution.name if distribution else None,
+        version=distribution.version if distribution else None,
+        status=failure.status if failure else PluginStatus.LOADED,
+        tools=tuple(sorted(tool.name for tool in tools)),
+        reason=failure.reason if failure else None,
+        mend=failure.mend if failure else None,
+    )
 
 
 # --- refusing --------------------------------------------------------------------------------
@@ -286,36 +319,3 @@ def _refuse_missing_tools(
             + "; ".join(report.reason or report.status for report in likely),
             "; ".join(report.mend for report in likely if report.mend),
         )
-
-
-# --- reporting -------------------------------------------------------------------------------
-
-
-def _succeeded(candidate: _Candidate, contribution: Contribution) -> PluginReport:
-    report = _report(candidate, PluginStatus.LOADED)
-    if contribution.is_empty:
-        return report.model_copy(
-            update={
-                "status": PluginStatus.NOT_CONFIGURED,
-                "reason": f"plugin {candidate.name!r} is not configured: it brings nothing",
-                "mend": f"to use it, set its source in [plugins.{candidate.name}]",
-            }
-        )
-    tools = tuple(sorted(tool.name for tool in contribution.tools))
-    return report.model_copy(update={"tools": tools})
-
-
-def _failed(candidate: _Candidate, failure: PluginFailure) -> PluginReport:
-    return _report(candidate, failure.status).model_copy(
-        update={"reason": failure.reason, "mend": failure.mend}
-    )
-
-
-def _report(candidate: _Candidate, status: PluginStatus) -> PluginReport:
-    distribution = candidate.origin.distribution
-    return PluginReport(
-        name=candidate.name,
-        distribution=distribution.name if distribution else None,
-        version=distribution.version if distribution else None,
-        status=status,
-    )

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, Field
 
+from diagnosis.contracts.events import RunEvent
 from diagnosis.errors import ConfigurationError, PluginError, SourceError
-from diagnosis.plugin import EvidenceContext, EvidenceResult, PluginServices, hookimpl
+from diagnosis.plugin import EvidenceContext, EvidenceResult, Health, PluginServices, hookimpl
 from diagnosis.plugin.manager import LoadedPlugins, load_plugins, make_plugin_manager
 from diagnosis.plugin.reports import PluginReport, PluginStatus
 
@@ -130,46 +131,46 @@ def test_services_reach_the_hooks(site: Any) -> None:
     assert loaded.registry.names == ("find_lent",)
 
 
-EVERYTHING = """
-    from pathlib import Path
-    from diagnosis.plugin import Health, hookimpl
+class Observer:
+    required = True
 
-    class Observer:
-        required = True
-        async def on_event(self, event): ...
+    async def on_event(self, event: RunEvent) -> None:
+        return None
 
-    class Check:
-        name = "disk"
-        async def check(self):
-            return Health(True, "there is room")
 
+class DiskCheck:
+    name = "disk"
+
+    async def check(self) -> Health:
+        return Health(ok=True, detail="there is room")
+
+
+class Everything:
     @hookimpl
-    def diagnosis_register_run_observers(settings, services):
+    def diagnosis_register_run_observers(self, settings: Any, services: Any) -> tuple[Observer]:
         return (Observer(),)
 
     @hookimpl
-    def diagnosis_register_skills(settings):
+    def diagnosis_register_skills(self, settings: Any) -> list[Path]:
         return [Path("skills/slow-queries")]
 
     @hookimpl
-    def diagnosis_describe_health(settings):
-        return [Check()]
-"""
+    def diagnosis_describe_health(self, settings: Any) -> list[DiskCheck]:
+        return [DiskCheck()]
 
 
 async def test_observers_skills_and_health_checks_are_gathered(site: Any) -> None:
-    site.add("alpha", EVERYTHING)
     site.add("beta", _good("b"))
-    loaded = _load(site)
+    loaded = _load(site, extra_plugins=[Everything()])
     (observer,) = loaded.observers
     assert observer.required
     assert loaded.skills == (Path("skills/slow-queries"),)
-    (check,) = loaded.health_checks["alpha"]
+    (check,) = loaded.health_checks["Everything"]
     assert check.name == "disk"
     assert (await check.check()).ok
     assert loaded.health_checks["beta"] == ()
-    assert _report(loaded, "alpha").status is PluginStatus.LOADED
-    assert _report(loaded, "alpha").tools == ()
+    assert _report(loaded, "Everything").status is PluginStatus.LOADED
+    assert _report(loaded, "Everything").tools == ()
 
 
 def test_a_plugin_without_settings_that_needs_some_is_reported_as_not_configured(
