@@ -62,15 +62,8 @@ async def check_evidence_tool(
     """
     if not requests:
         raise ValueError("give at least one valid request")
-    name = str(getattr(tool, "name", type(tool).__name__))
-    try:
-        registered = RegisteredTool(tool, "conformance")
-        registry = EvidenceToolRegistry()
-        registry.add(registered)
-        await registry.open(required=[registered.name])
-    except ConfigurationError as error:
-        failure = ConformanceFailure("definition", f"{error.problem}; {error.mend}")
-        raise ConformanceError(name, (failure,)) from error
+    registry = EvidenceToolRegistry()
+    registered = await _open(tool, registry)
     subject = Subject(
         tool=registered,
         requests=requests,
@@ -87,6 +80,17 @@ async def check_evidence_tool(
         return await _run_checks(subject)
     finally:
         await registry.close()
+
+
+async def _open(tool: EvidenceTool, registry: EvidenceToolRegistry) -> RegisteredTool:
+    try:
+        registered = registry.register(tool, "conformance")
+        await registry.open(required=[registered.name])
+    except ConfigurationError as error:
+        name = str(getattr(tool, "name", type(tool).__name__))
+        failure = ConformanceFailure("definition", f"{error.problem}; {error.mend}")
+        raise ConformanceError(name, (failure,)) from error
+    return registered
 
 
 async def _run_checks(subject: Subject) -> ConformanceReport:
