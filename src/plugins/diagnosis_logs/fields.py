@@ -53,14 +53,15 @@ class RecordFields:
                 if isinstance(value, dict):
                     value = value.get("name")
                 if isinstance(value, str) and value:
-                    return value[:128]
+                    # JSON can spell half a surrogate pair, which no UTF-8 text can hold
+                    return value[:128].encode("utf-8", "replace").decode()
             return self._service
         if self._syslog and (tag := _SYSLOG_TAG.match(record.first, record.body)):
             return tag[1]
         if self._file_word:
-            word = record.first.split(maxsplit=1)[0]
-            if ".log" in word:  # the line names the file it was first written to
-                return service_of_file_name(word)
+            before = record.first[: record.body].split(maxsplit=1)
+            if before and ".log" in before[0]:  # the line names the file it was first written to
+                return service_of_file_name(before[0])
         if self._logfmt and (named := LOGFMT_SERVICE.search(record.first)):
             return named[1] or named[2]
         return self._service

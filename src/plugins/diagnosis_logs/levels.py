@@ -31,6 +31,12 @@ _NAMES = {
 }
 LEVEL_OF_NAME = {name: level for level, names in _NAMES.items() for name in names}
 
+# One of these is in every name.
+_STEMS = (
+    "info", "warn", "err", "debug", "notice", "trace", "fatal", "crit", "fine", "verbose", "severe",
+    "alert", "emerg", "panic",
+)  # fmt: skip
+
 _any = "|".join(sorted(LEVEL_OF_NAME, key=len, reverse=True))
 _upper = _any.upper()
 # A level stands in brackets (any case), after `level=` (any case), or alone in capitals.
@@ -61,6 +67,7 @@ _SYSLOG_SEVERITIES = (
     Level.INFO,
     Level.DEBUG,
 )
+_ERROR_WORDS = ("error", "exception", "fatal", "panic", "traceback", "failed", "failure")
 _CLEARLY_AN_ERROR = re.compile(
     r"(?i:(?:error|exception)s?\b|\b(?:fatal|panic|traceback|failed|failure)\b)|\" 5\d\d\b"
 )
@@ -83,7 +90,9 @@ def level_of_text(line: str, body: int = 0) -> Level | None:
     head = line[: body + _HEAD_CHARACTERS]
     if found := _KLOG.match(head):
         return _KLOG_LEVELS[found[0]]
-    if found := _STATED.search(head):
+    lowered = head.lower()
+    # looking for words is many times quicker than the search, and many logs have no levels
+    if any(stem in lowered for stem in _STEMS) and (found := _STATED.search(head)):
         return LEVEL_OF_NAME[found[found.lastgroup or 0].lower()]
     if found := _PRIORITY.match(head):
         return _SYSLOG_SEVERITIES[int(found[1]) & 7]
@@ -101,4 +110,7 @@ def level_of_value(value: JsonValue) -> Level | None:
 
 def clearly_an_error(text: str) -> bool:
     """Whether a record without a level says error, exception, fatal, failed or HTTP status 5xx."""
+    lowered = text.lower()
+    if '" 5' not in text and not any(word in lowered for word in _ERROR_WORDS):
+        return False
     return _CLEARLY_AN_ERROR.search(text) is not None

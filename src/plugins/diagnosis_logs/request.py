@@ -39,7 +39,7 @@ class LogQuery(BaseModel):
     start: OptionalText = Field(
         default=None,
         description="Start of the time window, inclusive. ISO 8601; without an offset it is in the "
-        "run's zone. Default: 30 minutes before `end`.",
+        "run's zone. Default: 30 minutes (or what is configured) before `end`.",
     )
     end: OptionalText = Field(
         default=None,

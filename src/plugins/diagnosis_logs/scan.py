@@ -43,6 +43,7 @@ class Coverage:
         first, last: earliest and latest time in it, as far as it was read; None without times.
         timed: whether it has times at all; a file without is searched whole.
         log: whether it is a log at all.
+        failed: whether it could not be read (to its end).
         reached: whether its reading began.
         read: whether it was read to its end.
     """
@@ -52,6 +53,7 @@ class Coverage:
     last: int | None = None
     timed: bool = True
     log: bool = True
+    failed: bool = False
     reached: bool = False
     read: bool = False
 
@@ -62,8 +64,8 @@ def scan(
     """Search files one after the other.
 
     Returns:
-        One coverage for each log, in order; those that could not be read, or that time did not
-        reach, have `read` False. A binary file in a folder is no log.
+        One coverage for each log, in order; those that failed, or that time did not reach, have
+        `read` False. A binary file in a folder is no log.
     """
     coverages = [Coverage(file.source) for file in files]
     try:
@@ -73,8 +75,9 @@ def scan(
                 _scan_file(file, question, collector, halt, coverage)
             except Binary:
                 coverage.log = not file.in_folder
+                coverage.failed = True
             except Unreadable:
-                continue
+                coverage.failed = True
             else:
                 coverage.read = True
     except ScanStopped:

@@ -142,7 +142,9 @@ class TemplateCollector:
     def _order(self, key: _Key, group: _Group) -> SortKey:
         service, level, template = key
         name = "-" if level is None else level.name
-        digest = hashlib.sha256(f"{service}\n{name}\n{template}".encode()).hexdigest()[:24]
+        digest = hashlib.sha256(
+            f"{service}\n{name}\n{template}".encode("utf-8", "replace")
+        ).hexdigest()[:24]
         return -group.severity, 1 if key in self._earlier else 0, -group.count, digest
 
     def _item(self, key: _Key, order: SortKey, zone: tzinfo) -> EvidenceItem:

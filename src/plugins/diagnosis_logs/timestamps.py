@@ -14,6 +14,8 @@ MICROSECONDS = 1_000_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _DAY = 86_400 * MICROSECONDS
+# Years 1970 to 9998: what every zone can show. Zero times such as 0001-01-01 are no times.
+_POSSIBLE = range(253_370_764_800 * MICROSECONDS)
 
 _MON = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 _MONTHS = {name: number for number, name in enumerate(_MON[3:-1].split("|"), start=1)}
@@ -148,9 +150,12 @@ class StampReader:
         text, fraction, zone = match.group(1, 2, 3)
         if text != self._last_text or zone != self._last_zone:
             try:
-                self._last_second = self._second(text, zone)
+                second = self._second(text, zone)
             except (ValueError, OverflowError):
                 return None
+            if second not in _POSSIBLE:
+                return None
+            self._last_second = second
             self._last_text = text
             self._last_zone = zone
         if fraction:

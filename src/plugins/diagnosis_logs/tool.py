@@ -115,7 +115,7 @@ class QueryLogs:
             if not files and complete:
                 raise SourceNotFound(request.source)
         coverages = scan(files, question, collector, halt)
-        if not any(coverage.reached for coverage in coverages):
+        if all(coverage.failed and not coverage.reached for coverage in coverages):
             raise SourceUnavailable("no log file can be read")
         searched_all = (
             complete and not collector.overflowed and all(coverage.read for coverage in coverages)

@@ -71,6 +71,14 @@ async def test_after_a_cancel_the_scan_ends_within_200_ms(
         await asyncio.sleep(0.005)
 
 
+async def test_without_any_time_nothing_is_found_and_nothing_is_said_to_be_absent(
+    large: Path, tool_of: Callable[..., QueryLogs], make_context: Callable[..., Any]
+) -> None:
+    tool = tool_of(large)
+    found = await tool.collect(tool.request(), make_context(remaining_s=0.0))
+    assert (found.matched, found.truncated) == (None, Truncation.SCAN)
+
+
 async def test_when_its_time_is_over_a_scan_brings_what_it_found(
     large: Path, tool_of: Callable[..., QueryLogs], make_context: Callable[..., Any]
 ) -> None:

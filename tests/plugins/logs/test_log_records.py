@@ -6,7 +6,7 @@ import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from diagnosis.plugin import EvidenceResult, Truncation
@@ -159,3 +159,39 @@ def test_blocks_give_back_exactly_the_lines(
     first, *rest = lines_of(path)
     assert rest == lines
     assert first.startswith("x" * min(padding, LINE_BYTES))
+
+
+_BYTES = st.one_of(
+    st.binary(max_size=60),
+    st.sampled_from(
+        [
+            b"2024-05-01 12:15:00 ERROR ",
+            b"[Wed May 01 12:15:00 2024] [error] ",
+            b"May  1 12:15:00 host app[1]: ",
+            b'{"time":1714565700,"level":"error","service":"\\ud800","msg":"\\udfff"}',
+            b'{"time":1e999,"level":[],"service":{}}',
+            b"9999-12-31T23:59:59-23:59 far",
+            b"0001-01-01T00:00:00Z zero",
+            b"0000-00-00T00:00:00Z nothing",
+            b"\n",
+            b"\r\n",
+            b"'\"[{(<|",
+        ]
+    ),
+)
+
+
+@settings(
+    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    parts=st.lists(_BYTES, max_size=20), mode=st.sampled_from(["lines", "templates", "histogram"])
+)
+async def test_no_bytes_break_a_search(
+    write: Write, ask: Ask, parts: list[bytes], mode: str
+) -> None:
+    content = b"2024-05-01 12:15:00 INFO begin\n" + b"".join(parts).replace(b"\0", b"")
+    found = await ask(write("app.log", content), mode=mode, context_lines=2)
+    assert found.items
+    assert found.truncated is None
+    assert len(json.dumps(found.model_dump(mode="json"), ensure_ascii=False).encode()) < 16_384

@@ -1,0 +1,63 @@
+"""The log tool keeps the contract of evidence tools, by the kit that plugin authors run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from diagnosis.testing.conformance import check_evidence_tool
+from diagnosis_logs.levels import LEVEL_OF_NAME, clearly_an_error, level_of_text
+from diagnosis_logs.tool import QueryLogs
+
+Write = Callable[..., Path]
+
+
+async def test_the_tool_conforms(write: Write, tool_of: Callable[..., QueryLogs]) -> None:
+    lines = [
+        f"2024-05-01 12:{n // 60:02}:{n % 60:02} {'INFO' if n % 50 else 'ERROR'} step {n}"
+        for n in range(1_800)
+    ]
+    large = "".join(f"2024-04-30 12:00:00 INFO line {n}\n" for n in range(100_000))
+    tool = tool_of(write("app.log", "\n".join(lines)), write("large.log", large))
+    await check_evidence_tool(
+        tool,
+        requests=[
+            {},
+            {"min_level": "ERROR", "context_lines": 3},
+            {"mode": "templates"},
+            {"mode": "histogram"},
+        ],
+        empty_request={"contains": "no such text", "source": "app.log"},
+        rejected_requests=[
+            {"regex": "("},
+            {"start": "yesterday"},
+            {"source": "/etc/passwd"},
+            {"cursor": "x"},
+            {"limit": 0},
+        ],
+        slow_request={"start": "2024-04-30T00:00:00Z", "mode": "templates"},
+        reference_time=datetime(2024, 5, 1, 12, 30, tzinfo=UTC),
+    )
+
+
+def test_every_name_of_a_level_is_found_in_a_line() -> None:
+    for name, level in LEVEL_OF_NAME.items():
+        assert level_of_text(f"ts host app - id=7 [{name}] said") is level
+        assert level_of_text(f"ts host app - id=7 {name.upper()} said") is level
+
+
+def test_every_word_of_an_error_counts() -> None:
+    for word in (
+        "Error",
+        "ERRORS",
+        "IOException",
+        "fatal",
+        "Panic",
+        "Traceback",
+        "failed",
+        "failure",
+    ):
+        assert clearly_an_error(f"x {word}: y")
+    for text in ("terrorist", "unfailing", "panics", 'took "5000 ms"', "错误"):
+        assert not clearly_an_error(text)
