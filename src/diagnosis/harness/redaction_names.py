@@ -42,17 +42,20 @@ MASK = re.compile(r"\[REDACTED:[a-z_]{1,20}\]")
 
 # A value without quotes ends at white space, at a quote, and at a separator or closing bracket
 # unless more of the value follows it.
-_VALUE = re.compile(
-    r"""(?:\[REDACTED:[a-z_]{1,20}\]
+# Of a value that may turn out to be none only this much is looked at; the rest follows once it is
+# one, and is then passed for good.
+_JUDGED = 300
+_VALUE_PART = r"""(?:\[REDACTED:[a-z_]{1,20}\]
          |[^\s"'`,;&)\]}<，。；、）】」\\]
          |\\(?!\\{0,8}["'`])
          |<(?!/)
          |["'`](?=[A-Za-z0-9])
-         |[,;&](?!\s|\Z|[A-Za-z][\w.\- ]{1,40}[=:])
+         |[,;](?!\s|\Z|[A-Za-z][\w.\- ]{1,40}[=:])
+         |&(?!\s|\Z|[A-Za-z][^\s=&]{0,40}=)
          |[)\]}](?![\s,;.:)\]}"'`\\]|\Z)
-        )+""",
-    re.VERBOSE,
-)
+        )"""
+_VALUE = re.compile(_VALUE_PART + "+", re.VERBOSE)
+_VALUE_START = re.compile(f"{_VALUE_PART}{{1,{_JUDGED}}}", re.VERBOSE)
 OPENING = re.compile(r"(\\{0,15})([\"'`])")
 _STOPS = {quote: re.compile(rf"[{quote}\n]") for quote in "\"'`"}
 _ABSENT = re.compile(
@@ -101,6 +104,7 @@ _NOT_A_SECRET_TOKEN = re.compile(
     r"(?:page|next|continuation|sync|sequence|max|min|input|output|prompt|completion|cached"
     r"|eos|bos|pad|unk|sep|cls|mask|special|cancel|cancellation|unexpected)[-_ .]?\Z"
 )
+_ACCESS_KEY = re.compile(r"access[-_ ]?key[-_ ]?\Z")
 _OWNER = re.compile(
     r"(?:[-_.]|access|auth|api|refresh|session|id|bearer|client|user|bot|app|service|consumer"
     r"|oauth|csrf|xsrf|security|device|deploy|jwt|webhook|hmac|signing|shared)[ ]?\Z"
@@ -129,7 +133,7 @@ def _judge(word: str, before: str) -> Named | None:
             return Named(SecretKind.CLOUD_KEY if found["cloud"] else SecretKind.API_TOKEN)
         case "tok" if _NOT_A_SECRET_TOKEN.search(before):
             return None
-        case "sec" if before.endswith(("accesskey", "access_key", "access-key")):
+        case "sec" if _ACCESS_KEY.search(before):
             return Named(SecretKind.CLOUD_KEY)
         case _:
             return Named(SecretKind.API_TOKEN, weak=_OWNER.search(before) is None)
@@ -147,17 +151,21 @@ WORDS = (
 )
 _TAIL = (
     r"""(?P<quote>\\{0,8}["'`])?[)）\]]?"""
-    r"""(?:[ \t]{0,4}(?P<sep>=>|:=|={1,3}|[:：＝])(?P<gap>[ \t]{0,4})|[ \t]{1,4})"""
+    r"""(?:[ \t]{0,4}(?P<sep>=>|:=|={1,3}|[:：＝>])(?P<gap>[ \t]{0,4})|[ \t]{1,4})"""
 )
 _FLAG = re.compile(r"(?:\A|[\s\"'=,\[])--?(?!no-)[\w.\-]{0,38}\Z", re.ASCII)
+_ELEMENT = re.compile(r"<[\w.:\-]{0,38}\Z")
 _LINE_START = re.compile(r"(?:\A|\n)[ \t\-]{0,30}\Z")
 
 
 def value_span(text: str, position: int) -> tuple[int, int, bool] | None:
-    """Where the value at a position starts and ends, and whether it is quoted."""
+    """Where the value at a position starts and ends, and whether it is quoted.
+
+    Without quotes the end may be that of its beginning only: see `value_end`.
+    """
     opening = OPENING.match(text, position)
     if opening is None:
-        found = _VALUE.match(text, position)
+        found = _VALUE_START.match(text, position)
         return (found.start(), found.end(), False) if found else None
     escapes, start = len(opening[1]), opening.end()
     position = start
@@ -173,6 +181,12 @@ def value_span(text: str, position: int) -> tuple[int, int, bool] | None:
         if run < escapes or (run - escapes) % (2 * escapes + 2) == 0:
             return start, max(start, stop.start() - min(run, escapes)), True
     return start, len(text), True
+
+
+def value_end(text: str, start: int, end: int) -> int:
+    """Where a value without quotes really ends, given the span that was judged."""
+    found = _VALUE.match(text, start) if end - start >= _JUDGED else None
+    return found.end() if found else end
 
 
 def _is_secret(text: str, low: str, found: re.Match[str], named: Named, value: str) -> bool:
@@ -208,8 +222,10 @@ def _assigned(text: str, low: str, found: re.Match[str]) -> Span | None:
     span = value_span(text, found.end()) if named else None
     if named is None or span is None or span[0] == span[1]:
         return None
-    value_start, value_end, quoted = span
-    value = text[value_start:value_end]
+    if found["sep"] == ">" and not _ELEMENT.search(before):
+        return None
+    start, end, quoted = span
+    value = text[start:end]
     if found["sep"] is None:
         flag = _FLAG.search(before) is not None or before.endswith("require")
         if quoted and not named.weak and " " not in value:
@@ -220,7 +236,9 @@ def _assigned(text: str, low: str, found: re.Match[str]) -> Span | None:
         return None
     if quoted and (_REFERENCE.match(value) or _PATH.match(value) or _ABSENT.match(value)):
         return None
-    return value_start, value_end, named.kind
+    if not quoted:
+        end = value_end(text, start, end)
+    return start, end, named.kind
 
 
 def assignments(word: str) -> Finder:
@@ -246,15 +264,19 @@ _CHINESE = re.compile(
 
 def chinese(text: str, low: str) -> Iterator[Span]:
     """Find values behind a Chinese key word; a Chinese word in their place is a remark."""
-    for found in _CHINESE.finditer(text):
-        span = value_span(text, found.end())
+    position = 0
+    while found := _CHINESE.search(text, position):
+        position = found.end()
+        span = value_span(text, position)
         if span is None or span[0] == span[1] or "\u4e00" <= text[span[0]] <= "\u9fff":
             continue  # "密码：错误" is a remark
-        value = text[span[0] : span[1]]
-        if not (_ABSENT.match(value) or STATUS.match(value) or _REFERENCE.match(value)):
-            password = found[0][0] in "密口" and found[0][1] not in "钥鑰"
-            kind = SecretKind.PASSWORD if password else SecretKind.API_TOKEN
-            yield span[0], span[1], kind
+        start, end, quoted = span
+        value = text[start:end]
+        if _ABSENT.match(value) or STATUS.match(value) or _REFERENCE.match(value):
+            continue
+        position = end = end if quoted else value_end(text, start, end)
+        password = found[0][0] in "密口" and found[0][1] not in "钥鑰"
+        yield start, end, SecretKind.PASSWORD if password else SecretKind.API_TOKEN
 
 
 _NAME = re.compile(

@@ -13,6 +13,7 @@ from diagnosis.harness.redaction_names import (
     SecretKind,
     Span,
     looks_random,
+    value_end,
     value_span,
 )
 
@@ -35,33 +36,44 @@ _SCHEME_KINDS = {
 }
 _LINE = re.compile(r"[^\r\n]*")
 _BEARER = re.compile(r"bearer[ \t]{1,8}([a-z0-9._~+/=\-]{8,})")
-_BASIC = re.compile(r"basic[ \t]{1,8}([a-z0-9+/]{8,}={0,2})")
+_BASIC = re.compile(r"basic[ \t]{1,8}([a-z0-9+/]{4,}={0,2})")
 
 
 def authorization(text: str, low: str) -> Iterator[Span]:
     """Find what follows an Authorization header's scheme, or stands in its place."""
-    for found in _AUTHORIZATION.finditer(low):
-        start = found.end()
-        span = value_span(text, start)
-        if span is None:
-            continue
-        scheme = _SCHEME.match(low, span[0])
-        if scheme is None:
-            value = text[span[0] : span[1]]
-            if span[0] < span[1] and (span[2] or looks_random(value)):
-                yield span[0], span[1], SecretKind.BEARER_TOKEN
-            continue
-        start, end = scheme.end(), span[1]
-        if not span[2]:
-            rest = value_span(text, start)
-            if scheme["scheme"] in _MANY_PARTS and (line := _LINE.match(text, start)):
-                end = line.end()
-            elif rest is None or STATUS.match(text[rest[0] : rest[1]]):
-                continue
-            else:
-                start, end = rest[:2]
-        if start < end:
-            yield start, end, _SCHEME_KINDS.get(scheme["scheme"], SecretKind.BEARER_TOKEN)
+    position = 0
+    while found := _AUTHORIZATION.search(low, position):
+        position = found.end()
+        span = _credentials(text, low, position)
+        if span is not None:
+            position = span[1]
+            yield span
+
+
+def _credentials(text: str, low: str, position: int) -> Span | None:
+    """The credentials of an Authorization header whose value begins at a position."""
+    span = value_span(text, position)
+    if span is None:
+        return None
+    start, end, quoted = span
+    scheme = _SCHEME.match(low, start)
+    if scheme is None:
+        if start == end or not (quoted or looks_random(text[start:end])):
+            return None
+        end = end if quoted else value_end(text, start, end)
+        return start, end, SecretKind.BEARER_TOKEN
+    kind = _SCHEME_KINDS.get(scheme["scheme"], SecretKind.BEARER_TOKEN)
+    start = scheme.end()
+    if quoted:
+        return (start, end, kind) if start < end else None
+    if scheme["scheme"] in _MANY_PARTS:
+        line = _LINE.match(text, start)
+        return (start, line.end(), kind) if line and line[0] else None
+    rest = value_span(text, start)
+    if rest is None or STATUS.match(text[rest[0] : rest[1]]):
+        return None
+    start, end, quoted = rest
+    return start, end if quoted else value_end(text, start, end), kind
 
 
 def bearer(text: str, low: str) -> Iterator[Span]:
@@ -131,7 +143,8 @@ _QUERY = re.compile(
     r"[?&;](?:amp;)?(?:x-amz-signature|x-goog-signature|signature|sign|sig|key|auth)="
     r"([a-z0-9%+/=._~\-]{8,})"
 )
-_GO_SOURCE = re.compile(r"""(?:\A|[\s"'=`(,])[\w.\-]{1,64}:([^\s"'`]{1,128})\Z""")
+_GO_SOURCE = re.compile(r"@(?:tcp|unix)\(")
+_BREAK = re.compile(r"""[\s"'`]""")
 _ORACLE = re.compile(r"oracle:thin:[^/\s@]{1,64}/([^@\s]{1,128})@")
 
 
@@ -147,6 +160,8 @@ def urls(text: str, low: str) -> Iterator[Span]:
             continue
         rest = _REST.match(text, start)
         run = rest[0] if rest else ""
+        if "@" not in run:
+            continue
         authority = re.split(r"[/?#]", run, maxsplit=1)[0]
         scheme = low[max(0, found.start() - 24) : found.start()]
         scheme = re.split(r"[^a-z0-9+]", scheme)[-1]
@@ -170,11 +185,11 @@ def queries(text: str, low: str) -> Iterator[Span]:
 
 def sources(text: str, low: str) -> Iterator[Span]:
     """Find passwords in data source names without a scheme (Go, Oracle)."""
-    for found in re.finditer(r"@(?:tcp|unix)\(", low):
-        window = max(0, found.start() - 200)
-        source = _GO_SOURCE.search(text[window : found.start()])
-        if source:
-            yield window + source.start(1), found.start(), SecretKind.URL_CREDENTIALS
+    for found in _GO_SOURCE.finditer(low):
+        source = _BREAK.split(text[max(0, found.start() - 200) : found.start()])[-1]
+        user, _, password = source.partition(":")
+        if user and password:
+            yield found.start() - len(password), found.start(), SecretKind.URL_CREDENTIALS
     for found in _ORACLE.finditer(low):
         yield found.start(1), found.end(1), SecretKind.URL_CREDENTIALS
 
@@ -198,7 +213,9 @@ def commands(text: str, low: str) -> Iterator[Span]:
         span = value_span(text, found.end())
         if span is None or span[0] == span[1]:
             continue
-        start, end, _ = span
+        start, end, quoted = span
+        if not quoted:
+            end = value_end(text, start, end)
         if found[1] == "p" and not found[2] and _ATTACHED.search(before):
             yield start, end, SecretKind.PASSWORD
         elif _SEPARATE[found[1]].search(before) and not text.startswith("-", start):
@@ -242,7 +259,7 @@ _PREFIXED = re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(_PREFIXES)})[A-Za-z0-9_.\
 # Each of these begins with one plain letter, for which the search is several times faster than for
 # the prefixes themselves or for a set of letters.
 PREFIX_HINTS = (
-    r"k(?:[-_](?<=[srp]k.)|ey-(?<=tskey-)|eysib-)",
+    r"k(?:-(?<=sk-)(?<![A-Za-z0-9]sk-)|_(?:live|test)_|_(?<=gsk_)|ey-(?<=tskey-)|eysib-)",
     r"x(?:ox[abeoprs]-|app-|ai-)",
     r"g(?:h[pousr]_|ithub_pat_|l(?:sa_|c_|[a-z]{2,5}-))",
     r"p(?:m_(?<=npm_)|ypi-|plx-|(?:at|ca|pa|ss)_(?<=shp.._)|i_(?<=lin_api_)|i-(?<=nvapi-)"
@@ -284,7 +301,7 @@ def jwts(text: str, low: str) -> Iterator[Span]:
 def prefixed_tokens(text: str, low: str) -> Iterator[Span]:
     """Find API tokens whose issuer marks them with a prefix."""
     for found in _PREFIXED.finditer(text):
-        if looks_random(found[0]):
+        if looks_random(found[0]) or sum(map(str.isdigit, found[0])) >= 6:
             yield found.start(), found.end(), SecretKind.API_TOKEN
 
 
