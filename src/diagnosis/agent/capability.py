@@ -169,17 +169,20 @@ class HarnessCapability(AbstractCapability[RunContext]):
         evidence_calls: list[tuple[str, str]] = []
         ids: list[str] = []
         for part in response.parts:
-            if isinstance(part, ToolCallPart):
-                call_id = collection.unique_id(part.tool_call_id, ctx.run_step, ids)
-                ids.append(call_id)
-                definition = tools.get(part.tool_name)
-                known = definition is not None and definition.name != UNKNOWN_TOOL
-                if definition is None or definition.metadata == EVIDENCE_METADATA:
-                    evidence_calls.append((call_id, part.tool_name))
-                name = part.tool_name if known else UNKNOWN_TOOL
-                if call_id != part.tool_call_id or name != part.tool_name:
-                    part = replace(part, tool_call_id=call_id, tool_name=name)  # noqa: PLW2901 - the settled call
-            parts.append(part)
+            if not isinstance(part, ToolCallPart):
+                parts.append(part)
+                continue
+            call_id = collection.unique_id(part.tool_call_id, ctx.run_step, ids)
+            ids.append(call_id)
+            definition = tools.get(part.tool_name)
+            if definition is None or definition.metadata == EVIDENCE_METADATA:
+                evidence_calls.append((call_id, part.tool_name))
+            if definition is None:
+                parts.append(ToolCallPart(UNKNOWN_TOOL, part.args, tool_call_id=call_id))
+            elif call_id == part.tool_call_id:
+                parts.append(part)
+            else:
+                parts.append(replace(part, tool_call_id=call_id))
         collection.begin_response(evidence_calls, all_ids=ids)
         return replace(response, parts=parts)
 

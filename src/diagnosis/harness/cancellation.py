@@ -20,6 +20,12 @@ class Cancellation:
         with self._lock:
             return self._cancelled
 
+    @property
+    def has_listeners(self) -> bool:
+        """Whether a run is under way that hears of it."""
+        with self._lock:
+            return bool(self._callbacks)
+
     def cancel(self) -> None:
         """Request cancellation; every registered callback is called once, in this thread."""
         with self._lock:

@@ -61,7 +61,9 @@ def _citations(
     """One citation a quote, and one for each cited call without a quote."""
     for tool_call_id in item.tool_call_ids:
         number = numbers.setdefault(tool_call_id, len(numbers) + 1)
-        quotes = [quote.text for quote in item.quotes if quote.tool_call_id == tool_call_id]
+        quotes: list[str | None] = [
+            quote.text for quote in item.quotes if quote.tool_call_id == tool_call_id
+        ]
         for quote in quotes or [None]:
             yield _citation(records[tool_call_id], number, quote)
 

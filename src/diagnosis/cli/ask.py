@@ -1,0 +1,110 @@
+"""`diagnosis ask`: one question, one diagnosis or an honest fallback."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from diagnosis.cli import options
+from diagnosis.cli.output import write_outcome
+from diagnosis.cli.running import run_command
+
+if TYPE_CHECKING:
+    from diagnosis.contracts.run import DiagnosisInput
+    from diagnosis.harness.cancellation import Cancellation
+    from diagnosis.settings import Settings
+
+
+def ask(
+    query: Annotated[str, typer.Argument(help="What is wrong, in your words.")],
+    model: options.Model = None,
+    logs: options.Logs = None,
+    knowledge: options.Knowledge = None,
+    mysql: options.Mysql = None,
+    at: options.At = None,
+    zone: options.Zone = None,
+    session: Annotated[
+        str | None, typer.Option("--session", metavar="ID", help="The conversation it belongs to.")
+    ] = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+    config: options.Config = None,
+) -> None:
+    """Ask what is wrong, and why.
+
+    Exit status: 0 diagnosis, 3 fallback, 1 failed, 2 wrong use, 130 cancelled.
+    """
+    from diagnosis.cli.times import reference_time
+
+    question = question_of(query)
+    flags = options.SourceFlags(logs or [], knowledge or [], mysql, zone, model)
+    settings = options.settings_from(config, flags)
+
+    async def main(cancellation: Cancellation) -> int:
+        now, run_zone = await reference_time(at, zone, settings)
+        return await diagnose(
+            settings,
+            question,
+            cancellation,
+            session_id=session,
+            reference_time=now,
+            zone=run_zone,
+            as_json=as_json,
+            quiet=quiet,
+        )
+
+    raise typer.Exit(run_command(main))
+
+
+def question_of(query: str) -> DiagnosisInput:
+    """The question.
+
+    Raises:
+        InvalidInput: it is blank, or not text.
+    """
+    from pydantic import ValidationError
+
+    from diagnosis.contracts.run import DiagnosisInput
+    from diagnosis.errors import InvalidInput
+
+    try:
+        return DiagnosisInput(query=query)
+    except ValidationError as error:
+        problem = error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise InvalidInput(
+            f"The question cannot be used: {problem}.", "Say in a few words what is wrong."
+        ) from None
+
+
+async def diagnose(
+    settings: Settings,
+    question: DiagnosisInput,
+    cancellation: Cancellation,
+    *,
+    as_json: bool,
+    quiet: bool,
+    **run_options: object,
+) -> int:
+    """Open the application, run once, write the outcome; the exit status."""
+    from rich.console import Console
+
+    from diagnosis.bootstrap import open_diagnosis
+    from diagnosis.cli.progress import ProgressDisplay
+    from diagnosis.errors import ConfigurationError
+
+    console = Console(stderr=True, quiet=quiet)
+    with ProgressDisplay(console) as display:
+        async with open_diagnosis(settings) as diagnosis:
+            if not diagnosis.boundary.registry.names:
+                raise ConfigurationError(
+                    "There is nothing to look at: no source of evidence is configured.",
+                    "Give one with --logs PATH, --knowledge PATH or --mysql URL.",
+                )
+            outcome = await diagnosis.run(
+                question,
+                observers=[display],
+                cancellation=cancellation,
+                **run_options,  # type: ignore[arg-type] # both callers pass run's own parameters
+            )
+    return write_outcome(outcome, as_json=as_json)

@@ -1,0 +1,136 @@
+"""`diagnosis knowledge`: what the knowledge base holds, and what it would find."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from diagnosis.cli import options
+from diagnosis.cli.output import write_json
+from diagnosis.cli.running import run_command
+from diagnosis.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+    from diagnosis.harness.cancellation import Cancellation
+    from diagnosis_knowledge.base import AddedFile, KnowledgeBase
+
+app = typer.Typer(help="Runbooks and documents to look up.", no_args_is_help=True)
+
+
+@app.command("add")
+def add(
+    paths: Annotated[list[Path], typer.Argument(help="Markdown or text files, or folders.")],
+    as_json: options.Json = False,
+    config: options.Config = None,
+) -> None:
+    """Index documents; a changed file replaces what was indexed of it.
+
+    Exit status 1 when a file could not be indexed.
+    """
+
+    async def work(base: KnowledgeBase) -> int:
+        files = await base.add(paths, None if as_json else _tell)
+        if as_json:
+            write_json([_fields(file) for file in files])
+        return 1 if any(file.status == "FAILED" for file in files) else 0
+
+    _with_base(config, work)
+
+
+@app.command("list")
+def list_documents(as_json: options.Json = False, config: options.Config = None) -> None:
+    """List every document with its status."""
+
+    async def work(base: KnowledgeBase) -> int:
+        documents = await base.list()
+        if as_json:
+            write_json([_fields(document) for document in documents])
+            return 0
+        for document in documents:
+            reason = f" ({document.reason})" if document.reason else ""
+            typer.echo(
+                f"{document.document_id}  {document.status}  {document.chunks} passages  "
+                f"{document.source}{reason}"
+            )
+        if not documents:
+            typer.echo("The knowledge base is empty; fill it with `diagnosis knowledge add PATH`.")
+        return 0
+
+    _with_base(config, work)
+
+
+@app.command("search")
+def search(
+    query: Annotated[str, typer.Argument(help="What to look up.")],
+    top_k: Annotated[int, typer.Option("--top-k", min=1, max=10, help="At most so many.")] = 5,
+    category: Annotated[str | None, typer.Option("--category", help="Only this category.")] = None,
+    as_json: options.Json = False,
+    config: options.Config = None,
+) -> None:
+    """Search as `lookup_knowledge` does; nothing relevant enough is nothing."""
+
+    async def work(base: KnowledgeBase) -> int:
+        found = await base.search(query, top_k, category)
+        if as_json:
+            write_json([_fields(chunk) for chunk in found.chunks])
+            return 0
+        for chunk in found.chunks:
+            typer.echo(f"{chunk.source} · {chunk.section}\n{chunk.text}\n")
+        if not found.chunks:
+            typer.echo("Nothing relevant enough.")
+        return 0
+
+    _with_base(config, work)
+
+
+@app.command("remove")
+def remove(
+    document_id: Annotated[str, typer.Argument(help="As `diagnosis knowledge list` shows it.")],
+    config: options.Config = None,
+) -> None:
+    """Take a document out of the knowledge base."""
+
+    async def work(base: KnowledgeBase) -> int:
+        if not await base.remove(document_id):
+            raise ConfigurationError(
+                f"There is no document {document_id!r}.", "See `diagnosis knowledge list`."
+            )
+        typer.echo(f"Removed {document_id}.")
+        return 0
+
+    _with_base(config, work)
+
+
+def _with_base(config: Path | None, work: Callable[[KnowledgeBase], Awaitable[int]]) -> None:
+    settings = options.settings_from(config, options.SourceFlags())
+
+    async def main(_: Cancellation) -> int:
+        from diagnosis.plugin.settings import validated_settings
+        from diagnosis_knowledge.base import KnowledgeBase
+        from diagnosis_knowledge.settings import KnowledgeSettings
+
+        given = settings.plugins.get("knowledge", {})
+        knowledge = validated_settings(KnowledgeSettings, "knowledge", given)
+        assert isinstance(knowledge, KnowledgeSettings), "it was validated as one"  # noqa: S101 - narrows the type
+        base = await KnowledgeBase.open(knowledge.model_copy(update={"paths": ()}))
+        try:
+            return await work(base)
+        finally:
+            await base.close()
+
+    raise typer.Exit(run_command(main))
+
+
+def _tell(file: AddedFile) -> None:
+    reason = f" ({file.reason})" if file.reason else ""
+    typer.echo(f"{file.status}  {file.source}  {file.chunks} passages{reason}")
+
+
+def _fields(value: DataclassInstance) -> dict[str, Any]:
+    return dataclasses.asdict(value)

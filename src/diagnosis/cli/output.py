@@ -1,0 +1,62 @@
+"""Outcomes on stdout: Markdown for people, one JSON document for programs; and exit statuses."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from diagnosis.contracts.release import DiagnosisOutcome
+
+SCHEMA_VERSION = 1
+
+
+def write_json(value: Any, *, indent: int | None = 2) -> None:
+    """One JSON document on stdout."""
+    typer.echo(json.dumps(value, ensure_ascii=False, indent=indent))
+
+
+def write_markdown(text: str) -> None:
+    """Rendered on a terminal, as it is in a file or a pipe."""
+    if not sys.stdout.isatty():
+        typer.echo(text)
+        return
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    Console().print(Markdown(text))
+
+
+def write_outcome(outcome: DiagnosisOutcome, *, as_json: bool) -> int:
+    """Write what a run released.
+
+    Returns:
+        0 SUCCESS, 3 FALLBACK, 1 FAILED, 130 CANCELLED.
+    """
+    from diagnosis.contracts.run import RunStatus
+
+    if as_json:
+        write_json(outcome_document(outcome))
+    elif outcome.release is not None:
+        write_markdown(outcome.release.markdown)
+    elif outcome.status is RunStatus.CANCELLED:
+        typer.echo("Cancelled; nothing was released.", err=True)
+    else:
+        typer.echo(f"Error: the run failed ({outcome.end_reason}).", err=True)
+        typer.echo(outcome.detail or "See the progress above for what was tried.", err=True)
+    return {
+        RunStatus.SUCCESS: 0,
+        RunStatus.FALLBACK: 3,
+        RunStatus.FAILED: 1,
+        RunStatus.CANCELLED: 130,
+    }[outcome.status]
+
+
+def outcome_document(outcome: DiagnosisOutcome) -> dict[str, Any]:
+    """The document that `--json` prints."""
+    fields = outcome.model_dump(mode="json")
+    order = ("run_id", "status", "end_reason", "detail", "release", "checks", "usage", "progress")
+    return {"schema_version": SCHEMA_VERSION, **{name: fields[name] for name in order}}

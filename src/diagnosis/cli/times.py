@@ -1,0 +1,49 @@
+"""What `--at` means: an instant, or the last time found in the given logs."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime, tzinfo
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+from diagnosis.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from diagnosis.settings import Settings
+
+LAST = "last"
+_MEND = "Write it like 2026-03-01T14:30:00+01:00, or `--at last` for the last time of the logs."
+
+
+async def reference_time(
+    at: str | None, zone_flag: str | None, settings: Settings
+) -> tuple[datetime | None, tzinfo | None]:
+    """The run's reference time and zone; None for what is left to the application.
+
+    The zone is the one of the flag, else the offset of the time itself, else the configured one.
+
+    Raises:
+        ConfigurationError: no time, or `last` without logs.
+    """
+    zone: tzinfo | None = ZoneInfo(zone_flag) if zone_flag else None
+    if at is None:
+        return None, zone
+    if at.strip().lower() == LAST:
+        return await _last_time(settings, zone), zone
+    try:
+        time = datetime.fromisoformat(at.strip())
+    except ValueError:
+        raise ConfigurationError(f"--at {at!r} is not a time.", _MEND) from None
+    return time, zone
+
+
+async def _last_time(settings: Settings, zone: tzinfo | None) -> datetime:
+    from diagnosis.bootstrap import configured_zone
+    from diagnosis_logs import LogsSettings, latest_time
+
+    logs = LogsSettings.model_validate(settings.plugins.get("logs", {}))
+    last = await asyncio.to_thread(latest_time, logs, zone or configured_zone(settings))
+    if last is None:
+        raise ConfigurationError("--at last finds no time in the logs.", _MEND)
+    return last

@@ -1,0 +1,79 @@
+"""`diagnosis tool`: one evidence tool through the boundary, without a model."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from diagnosis.cli import options
+from diagnosis.cli.output import write_json
+from diagnosis.cli.running import run_command
+from diagnosis.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from diagnosis.harness.cancellation import Cancellation
+
+
+def tool(
+    name: Annotated[str, typer.Argument(help="The tool's name; see `diagnosis plugins`.")],
+    request: Annotated[
+        str | None,
+        typer.Argument(metavar="[REQUEST_JSON]", help="Its request; without it, its schema."),
+    ] = None,
+    logs: options.Logs = None,
+    knowledge: options.Knowledge = None,
+    mysql: options.Mysql = None,
+    at: options.At = None,
+    zone: options.Zone = None,
+    as_json: options.Json = False,
+    config: options.Config = None,
+) -> None:
+    """Call one evidence tool and see exactly what a model would be shown.
+
+    Exit status: 0 result, 1 error result, 2 wrong use.
+    """
+    from diagnosis.cli.times import reference_time
+
+    parsed = None if request is None else _parsed(request)
+    flags = options.SourceFlags(logs or [], knowledge or [], mysql, zone)
+    settings = options.settings_from(config, flags)
+
+    async def main(cancellation: Cancellation) -> int:
+        from diagnosis.bootstrap import open_diagnosis
+
+        async with open_diagnosis(settings) as diagnosis:
+            registered = diagnosis.boundary.registry.get(name)
+            if registered is None:
+                names = ", ".join(diagnosis.boundary.registry.names) or "none"
+                raise ConfigurationError(
+                    f"There is no tool called {name!r}; there are: {names}.",
+                    "Configure its source, for example with --logs PATH; see `diagnosis plugins`.",
+                )
+            if parsed is None:
+                write_json(registered.parameters_json_schema)
+                return 0
+            now, run_zone = await reference_time(at, zone, settings)
+            context = diagnosis.new_context(
+                reference_time=now, zone=run_zone, cancellation=cancellation
+            )
+            answer = await diagnosis.call_tool(name, parsed, context)
+        if as_json:
+            typer.echo(answer.text)
+        else:
+            write_json(json.loads(answer.text))
+        return 1 if answer.error_code else 0
+
+    raise typer.Exit(run_command(main))
+
+
+def _parsed(request: str) -> dict[str, Any]:
+    mend = """Write it like '{"contains": "timeout"}'."""
+    try:
+        value = json.loads(request)
+    except ValueError as error:
+        raise ConfigurationError(f"REQUEST_JSON is not JSON: {error}.", mend) from None
+    if not isinstance(value, dict):
+        raise ConfigurationError("REQUEST_JSON is not a JSON object.", mend)
+    return value
