@@ -7,7 +7,7 @@ from diagnosis.plugin import Health
 from diagnosis_mysql.pool import SessionPool
 from diagnosis_mysql.settings import MysqlSettings
 from diagnosis_mysql.tool import check_server
-from diagnosis_mysql.url import parse_url
+from diagnosis_mysql.url import server_address
 
 
 class ServerHealth:
@@ -21,9 +21,7 @@ class ServerHealth:
     async def check(self) -> Health:
         """Look at it now."""
         try:
-            if self._settings.url is None:
-                return Health(ok=True, detail="no server is configured")
-            address = parse_url(self._settings.url)
+            address = server_address(self._settings)
             pool = SessionPool(
                 address, connections=1, connect_timeout_s=self._settings.connect_timeout_s
             )

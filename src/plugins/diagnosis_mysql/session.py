@@ -103,6 +103,7 @@ async def connect_raw(address: ServerAddress, timeout_s: float) -> Any:
         "use_unicode": False,
         "autocommit": None,
         "local_infile": False,
+        "ssl": address.tls,
         "connect_timeout": timeout_s,
     }
     async with asyncio.timeout(timeout_s):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
@@ -19,6 +20,9 @@ class MysqlSettings(BaseModel):
     Attributes:
         url: `mysql://user:password@host:3306/database`, parts percent-encoded; a socket instead
             of host and port: `mysql://user@localhost/database?unix_socket=/run/mysqld/mysqld.sock`.
+        tls: whether the connection must be encrypted and the server prove its name.
+        tls_ca: PEM file of the authority that signed the server's certificate; by default those
+            the system trusts. Naming one turns `tls` on.
         schemas: the schemas that may be read, and no others; by default the URL's database,
             `information_schema` and `performance_schema`. `mysql` and `sys` never.
         row_limit: rows of one result at most.
@@ -32,6 +36,8 @@ class MysqlSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     url: SecretStr | None = None
+    tls: bool = False
+    tls_ca: Path | None = None
     schemas: tuple[Annotated[str, Field(min_length=1, max_length=64)], ...] | None = None
     row_limit: int = Field(default=200, ge=1, le=10_000)
     text_bytes: int = Field(default=4_096, ge=64)

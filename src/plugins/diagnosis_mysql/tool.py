@@ -20,7 +20,7 @@ from diagnosis_mysql.pool import SessionPool
 from diagnosis_mysql.request import QueryMysqlRequest
 from diagnosis_mysql.session import CONNECT_FAILURES, error_number
 from diagnosis_mysql.settings import NEVER_READABLE, SERVER_SCHEMAS, MysqlSettings
-from diagnosis_mysql.url import ServerAddress, parse_url
+from diagnosis_mysql.url import ServerAddress, server_address
 from diagnosis_mysql.values import Column, to_json
 
 _DESCRIPTION = """\
@@ -52,10 +52,8 @@ class MysqlTool:
     reference = False
 
     def __init__(self, settings: MysqlSettings) -> None:
-        if settings.url is None:
-            raise ValueError("settings.url is not set")
         self._settings = settings
-        self._address = parse_url(settings.url)
+        self._address = server_address(settings)
         self._schemas = _readable_schemas(settings, self._address)
         self._policy = QueryPolicy(self._schemas)
         self._pool = SessionPool(
@@ -222,5 +220,6 @@ async def check_server(pool: SessionPool, address: ServerAddress) -> str:
         )
     raise SourceError(
         f"MySQL at {where} cannot be used (error {number}).",
-        "Check that the server runs, listens there and accepts connections from this host.",
+        "Check that the server runs, listens there and accepts connections from this host"
+        + (", and that its certificate fits tls_ca and the URL's host." if address.tls else "."),
     )

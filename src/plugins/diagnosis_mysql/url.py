@@ -1,13 +1,15 @@
-"""Where the server is: the URL taken apart, with errors that never show any of it."""
+"""Where the server is: the URL taken apart, with errors that never show any of it, and its TLS."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import ssl
+from dataclasses import dataclass, replace
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pydantic import SecretStr
 
 from diagnosis.errors import SourceError
+from diagnosis_mysql.settings import MysqlSettings
 
 DEFAULT_PORT = 3306
 
@@ -22,6 +24,7 @@ class ServerAddress:
         password: masked wherever it is printed.
         database: the default one, or None.
         unix_socket: path of a socket, or None.
+        tls: what the server must prove, or None for an unencrypted connection.
     """
 
     host: str
@@ -30,6 +33,7 @@ class ServerAddress:
     password: SecretStr
     database: str | None
     unix_socket: str | None
+    tls: ssl.SSLContext | None = None
 
     @property
     def label(self) -> str:
@@ -43,6 +47,26 @@ def _malformed(detail: str) -> SourceError:
         "Write mysql://USER:PASSWORD@HOST:3306/DATABASE and percent-encode special characters in "
         "the parts (@ is %40, / is %2F, # is %23, : is %3A).",
     )
+
+
+def server_address(settings: MysqlSettings) -> ServerAddress:
+    """The server of the settings, with its TLS.
+
+    Raises:
+        SourceError: there is no URL, it is malformed, or `tls_ca` cannot be used.
+    """
+    address = parse_url(settings.url or SecretStr(""))
+    if not settings.tls and settings.tls_ca is None:
+        return address
+    try:
+        context = ssl.create_default_context(cafile=settings.tls_ca)
+    except (OSError, ValueError):
+        raise SourceError(
+            f"The file tls_ca = {str(settings.tls_ca)!r} of [plugins.mysql] cannot be read as "
+            "certificates.",
+            "Name a readable PEM file with the certificate of the server's authority.",
+        ) from None
+    return replace(address, tls=context)
 
 
 def parse_url(url: SecretStr) -> ServerAddress:

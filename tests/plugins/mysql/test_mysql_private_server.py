@@ -1,4 +1,4 @@
-"""A server that goes away and comes back: unavailable meanwhile, answered again afterwards."""
+"""A private server: one that goes away and comes back, and one that proves its name by TLS."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from diagnosis.errors import SourceUnavailable
+from diagnosis.errors import SourceError, SourceUnavailable
 from diagnosis.plugin import EvidenceContext
 from diagnosis_mysql.request import QueryMysqlRequest
 from diagnosis_mysql.settings import MysqlSettings
@@ -22,6 +22,7 @@ from diagnosis_mysql.tool import MysqlTool
 
 INSTALL = shutil.which("mariadb-install-db")
 MARIADBD = shutil.which("mariadbd") or shutil.which("mariadbd", path="/usr/sbin")
+OPENSSL = shutil.which("openssl")
 
 pytestmark = pytest.mark.skipif(
     not (INSTALL and MARIADBD), reason="no mariadb-install-db and mariadbd on this machine"
@@ -51,13 +52,14 @@ class PrivateServer:
         )
         assert await done.wait() == 0
 
-    async def start(self) -> None:
+    async def start(self, *further: str) -> None:
         self._process = await asyncio.create_subprocess_exec(
             str(MARIADBD),
             *self._options(),
             f"--socket={self._folder}/s",
             f"--port={self.port}",
             "--bind-address=127.0.0.1",
+            *further,
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.DEVNULL,
         )
@@ -108,3 +110,45 @@ async def test_a_restarted_server_is_used_again(private: PrivateServer) -> None:
     await private.start()
     assert await answer() == [{"one": 1}]
     await tool.close()
+
+
+async def make_certificate(folder: Path) -> Path:
+    """A self-signed certificate for `localhost` and its key; returns the certificate's path."""
+    done = await asyncio.create_subprocess_exec(
+        str(OPENSSL),
+        *("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"),
+        *("-addext", "subjectAltName=DNS:localhost"),
+        *("-keyout", str(folder / "key.pem"), "-out", str(folder / "certificate.pem")),
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    assert await done.wait() == 0
+    return folder / "certificate.pem"
+
+
+@pytest.mark.skipif(not OPENSSL, reason="no openssl on this machine")
+async def test_tls_is_used_and_verified_and_never_silently_left_out(
+    private: PrivateServer, tmp_path: Path
+) -> None:
+    def tool_for(host: str, **settings: Path | bool) -> MysqlTool:
+        url = f"mysql://root@{host}:{private.port}/information_schema"
+        return MysqlTool(MysqlSettings.model_validate({"url": url, **settings}))
+
+    certificate = await make_certificate(tmp_path)
+    with pytest.raises(SourceError) as without:
+        await tool_for("localhost", tls_ca=certificate).open()
+    assert "certificate fits tls_ca" in without.value.mend
+
+    await private.stop()
+    await private.start(f"--ssl-cert={certificate}", f"--ssl-key={tmp_path / 'key.pem'}")
+    tool = tool_for("localhost", tls_ca=certificate)
+    await tool.open()
+    context = EvidenceContext("run", "call", datetime(2026, 1, 1, tzinfo=UTC), UTC, 20, 16_384)
+    request = QueryMysqlRequest(sql="SHOW SESSION STATUS LIKE 'Ssl_cipher'")
+    [item] = (await tool.collect(request, context)).items
+    assert item.fields["Value"]
+    await tool.close()
+
+    for unproven in (tool_for("127.0.0.1", tls_ca=certificate), tool_for("localhost", tls=True)):
+        with pytest.raises(SourceError):
+            await unproven.open()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from pydantic import SecretStr, ValidationError
 
@@ -108,3 +110,11 @@ def test_the_description_stays_within_one_kibibyte() -> None:
     schemas = tuple(f"数据库{number:04}" for number in range(200))
     tool = MysqlTool(MysqlSettings(url=SecretStr("mysql://u@h"), schemas=schemas))
     assert 900 < len(tool.describe().encode()) <= 1_024
+
+
+def test_a_missing_or_wrong_certificate_file_is_told(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.pem"
+    empty.write_text("")
+    for path in (tmp_path / "none.pem", empty):
+        with pytest.raises(SourceError, match="cannot be read as certificates"):
+            MysqlTool(MysqlSettings(url=SecretStr("mysql://u:s3cr3t@h/d"), tls_ca=path))
