@@ -22,6 +22,8 @@ _SCOPE_SHARE = 4
 # What must be left beside the call's id for the rest.
 _LEAST_ROOM = 512
 
+_ITEMS = ',"items":['
+
 
 @dataclass(frozen=True, slots=True)
 class Projection:
@@ -82,24 +84,26 @@ class _Projector:
         scope_text, scope_size = self._whole_scope()
         share = min(scope_size, self._limit // _SCOPE_SHARE)
         scope_cut = scope_size > share
-        texts, item_cut = self._show_items(self._limit - size(self._head) - share, scope_cut)
-        items = ",".join(texts)
-        complete = len(texts) == len(self._items) and not item_cut
+        texts, whole = self._show_items(self._limit - size(self._head) - share, scope_cut)
+        items = f"{_ITEMS}{','.join(texts)}"
+        complete = len(texts) == len(self._items) and whole
+        if scope_text is None or scope_size > self._room_beside(items, len(texts), complete):
+            room = self._room_beside(items, len(texts), complete=False)
+            scope_text, whole = fit(self._scope, room, ItemRedactor())
+            complete = complete and whole
         tail = self._tail(len(texts), self._truncated(complete))
-        room = self._limit - size(self._head) - size(items) - size(tail)
-        if scope_text is None or scope_size > room:
-            tail = self._tail(len(texts), self._truncated(False))
-            complete = False
-            room = self._limit - size(self._head) - size(items) - size(tail)
-            scope_text = fit(self._scope, room, ItemRedactor())
-        text = f'{self._head}{scope_text},"items":[{items}{tail}'
         return Projection(
-            text=text,
+            text=f"{self._head}{scope_text}{items}{tail}",
             shown=len(texts),
             matched=self._matched,
             truncated=self._truncated(complete),
             evidence_status=self._status,
         )
+
+    def _room_beside(self, items: str, shown: int, complete: bool) -> int:
+        """Bytes that everything but the scope leaves."""
+        tail = self._tail(shown, self._truncated(complete))
+        return self._limit - size(self._head) - size(items) - size(tail)
 
     def _truncated(self, complete: bool) -> Truncation | None:
         if complete or self._own is Truncation.SCAN:
@@ -122,9 +126,9 @@ class _Projector:
         return text, size(text)
 
     def _show_items(self, room: int, scope_cut: bool) -> tuple[list[str], bool]:
-        """The texts of the items that fit in `room` bytes with the tail, and whether one is cut."""
+        """The texts of the items that fit in `room` bytes with the tail; whether they are whole."""
         texts: list[str] = []
-        room -= size(',"items":[')
+        room -= size(_ITEMS)
         most = size(self._tail(len(self._items), Truncation.BYTES))
         used = 0
         for text in self._redacted_items():
@@ -137,8 +141,9 @@ class _Projector:
             texts.append(text)
             used = needed
         if texts or not self._items:
-            return texts, False
-        return [fit(self._items[0].fields, room - most, ItemRedactor())], True
+            return texts, True
+        text, whole = fit(self._items[0].fields, room - most, ItemRedactor())
+        return [text], whole
 
     def _redacted_items(self) -> Iterator[str | None]:
         """The items' texts in order, as far as they are asked for; None for one too large to show.

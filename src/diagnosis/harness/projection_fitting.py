@@ -119,6 +119,7 @@ class _Bounded:
         self._whole_texts = 8 * most  # and from this the bytes of texts
         self._redactor = redactor
         self._path: set[int] = set()
+        self.complete = True
 
     def copy(self, value: object, key: str | None = None) -> _Node:
         """The redacted copy; ValueError where something in it is not JSON."""
@@ -130,12 +131,15 @@ class _Bounded:
             return self._text(value, key)
         if isinstance(value, dict | list):
             return self._branch(value, key)
-        return to_json(value)  # type: ignore[arg-type] # raises for what is not JSON
+        if value is None or isinstance(value, int | float):
+            return to_json(value)
+        raise ValueError(f"not a JSON value: {type(value).__name__}")
 
     def _text(self, text: str, key: str | None) -> _Text:
         most = self._most if self._whole_texts > 0 else _SHORT_TEXT
         left_out = 0
         if len(text) > most:
+            self.complete = False
             left_out = size(text[most:])
             text = stable_start(text, most)
         shown = self._redactor.value(text, key)
@@ -165,10 +169,12 @@ class _Bounded:
             branch.entries.append((shown, self.copy(inner, name)))  # type: ignore[arg-type] # str or None
         self._path.discard(id(value))
         branch.left_out = len(value) - len(branch.entries)
+        self.complete = self.complete and not branch.left_out
         return branch
 
     def _name(self, name: str) -> str:
         if len(name) > _LONGEST_NAME:
+            self.complete = False
             return stable_start(name, _LONGEST_NAME) + "\u2026"
         return self._redactor.name(name)
 
@@ -196,29 +202,36 @@ def _whole_masks(text: str) -> str:
 # --- cutting ----------------------------------------------------------------------------------
 
 
-def fit(value: dict[str, JsonValue], room: int, redactor: ItemRedactor) -> str:
-    """The JSON text of an object, redacted, in at most `room` bytes (at least 48).
+def fit(value: dict[str, JsonValue], room: int, redactor: ItemRedactor) -> tuple[str, bool]:
+    """The JSON text of an object, redacted, in at most `room` bytes, and whether it is all there.
+
+    Args:
+        value: the object; only what could be shown of it is looked at.
+        room: bytes of UTF-8, at least 48.
+        redactor: what masks its secrets.
 
     Raises:
         ValueError: something in the part that is looked at is not JSON.
     """
-    node = _Bounded(room, redactor).copy(value)
+    bounded = _Bounded(room, redactor)
+    node = bounded.copy(value)
     everything = 2 * room
 
     def text(longest: int, entries: int, depth: int) -> str | None:
         rendered = _render(node, longest, entries, depth)
         return rendered if size(rendered) <= room else None
 
-    whole = text(everything, everything, _DEEPEST) or _largest(
-        lambda longest: text(longest, everything, _DEEPEST), _SHORTEST_TEXT, room
-    )
+    whole = text(everything, everything, _DEEPEST)
+    if whole is not None and bounded.complete:
+        return whole, True
+    whole = whole or _largest(lambda n: text(n, everything, _DEEPEST), _SHORTEST_TEXT, room)
     for depth in (_DEEPEST, 3, 1):
         if whole is not None:
             break
         entries = _largest_number(lambda n, d=depth: text(_SHORTEST_TEXT, n, d), 1, room)  # type: ignore[misc] # default binds the loop's depth
         if entries:
             whole = _largest(lambda n, e=entries, d=depth: text(n, e, d), _SHORTEST_TEXT, room)  # type: ignore[misc] # as above
-    return whole or f'{{"\u2026":"[{len(value):,} fields cut]"}}'
+    return whole or f'{{"\u2026":"[{len(value):,} fields cut]"}}', False
 
 
 def _largest_number(attempt: Callable[[int], str | None], low: int, high: int) -> int:

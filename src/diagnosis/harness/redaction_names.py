@@ -116,9 +116,9 @@ def _judge(word: str, before: str) -> Named | None:
     match word[:3]:
         case "pwd":
             return Named(SecretKind.PASSWORD)
-        case "pas" if word.rstrip("s") not in ("pa", "pas"):
+        case "pas" if word != "pass":
             return Named(SecretKind.PASSWORD)
-        case "pas":
+        case "pas":  # an ordinary word, unless something in front makes it the end of a name
             if before[-1:].isalpha() and not before.endswith(("user", "db", "require", "admin")):
                 return None
             return Named(SecretKind.PASSWORD, weak=not before.endswith(("_", "-", "user", "db")))
@@ -141,7 +141,7 @@ def _judge(word: str, before: str) -> Named | None:
 
 # The words by which names end, and what a text that holds one has in it for certain.
 WORDS = (
-    (r"pass", r"pass(?:word|wd|phrase|code)?(?:s|\d|_?hash)?"),
+    (r"pass", r"pass(?:(?:word|wd|phrase|code)(?:s|\d|_?hash)?)?"),
     (r"w(?<=pw)d|w(?<=psw)d", r"pwd\d?|pswd"),
     (r"secret", r"secrets?"),
     (r"k(?<=tok)en", r"token"),

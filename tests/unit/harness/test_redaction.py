@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import base64
+import json
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from diagnosis.harness.redaction import REDACTION_NOTE, redact_text, redact_value
+from diagnosis.harness.redaction_patterns import hinted
 
 JWT = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0"
 AWS_SECRET = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
@@ -77,6 +79,11 @@ SECRETS = [
     ("Authorization: Basic «Ym9iOmh1bnRlcjI=»", "password"),
     ("Authorization: Token «abc»", "api_token"),
     ("sending Bearer «a1b2c3d4e5f6»", "bearer_token"),
+    ("Authorization: «a1b2c3d4e5f6» from x", "bearer_token"),
+    ('Authorization: Digest «username="bob", response="6629fae4"»', "password"),
+    ("Authorization: AWS4-HMAC-SHA256 «Credential=x/y, Signature=fe5f80»", "cloud_key"),
+    ("Authorization: Basic «Ym9iOmh1bnRlcjI=», Host: x", "password"),
+    ("https://«a1b2c3d4e5f6a7b8c9d0e1f2»@host/repo.git", "url_credentials"),
     ("sending Basic «Ym9iOmh1bnRlcjI=»", "password"),
     ("X-Api-Key: «k»", "api_token"),
     ("PRIVATE-TOKEN: «k-1»", "api_token"),
@@ -168,6 +175,8 @@ ORDINARY = [
     "cookie header too large",
     "Cookie: missing",
     "authorization: failed; authorization=disabled",
+    "Authorization: Bearer missing",
+    "http://sparkExecutorActorSystem@host:1/ a <b>password</b> if a > b",
     "bearer token expired",
     "Basic authentication failed",
     "WWW-Authenticate: Basic realm=x",
@@ -221,6 +230,23 @@ def test_a_secret_is_masked_in_the_middle_of_a_long_text(marked: str, kind: str)
     assert redact_text(around + before + secret + after + "\n" + around) == (
         f"{around}{before}[REDACTED:{kind}]{after}\n{around}"
     )
+
+
+@pytest.mark.parametrize("marked", [text for text, _ in SECRETS])
+def test_hints_are_seen_in_the_json_that_holds_a_secret(marked: str) -> None:
+    text = marked.replace("«", "").replace("»", "")
+    assert hinted(json.dumps({"text": text}, ensure_ascii=False))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["password", "dbPass", "user_pwd", "pswd", "client_secret", "token", "apiKey", "credentials"]
+    + ["authentication_string", "Authorization", "Set-Cookie", "密码", "口令", "密钥", "令牌"],
+)
+def test_hints_are_seen_in_every_name_that_names_a_secret(name: str) -> None:
+    value = {name: "plain words"}
+    assert redact_value(value) != value
+    assert hinted(json.dumps(value, ensure_ascii=False))
 
 
 def test_a_basic_header_is_recognised_by_what_it_says() -> None:
