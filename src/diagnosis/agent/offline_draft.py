@@ -7,11 +7,11 @@ from typing import Any
 
 from diagnosis.agent.offline_category import category_of
 from diagnosis.agent.offline_changes import Change
-from diagnosis.agent.offline_guidance import Passage, fitting, passages_of, risk_of
+from diagnosis.agent.offline_guidance import Passage, risk_of
 from diagnosis.agent.offline_history import Observation
 from diagnosis.agent.offline_investigation import KNOWLEDGE_TOOL, LOG_TOOL, Investigation
 from diagnosis.agent.offline_leads import Lead, Standing, log_begins, log_ends, moment
-from diagnosis.agent.offline_log_text import message_of, quote_of, said
+from diagnosis.agent.offline_log_text import quote_of, said
 from diagnosis.agent.offline_phrases import Phrases
 from diagnosis.contracts.draft import (
     Action,
@@ -154,11 +154,8 @@ class _Writer:
                     rationale=self.phrases.say("review_change_why"),
                 )
             )
-        results = self.investigation.results
-        lookups = [results[name] for name in ("guidance", "knowledge") if name in results]
-        error = message_of(lead.example)
-        passages = fitting(passages_of(lookups), error)
-        described = next((p for p in passages if p.quote(error) and not p.actions), None)
+        passages = self.investigation.passages
+        described = next((p for p in passages if p.quote(lead.message) and not p.actions), None)
         if described is not None:
             self.passage(described, lead)
         for passage in passages:
@@ -167,7 +164,7 @@ class _Writer:
                 self.actions.append(Action(action=action, risk=risk_of(action), rationale=why))
 
     def passage(self, passage: Passage, lead: Lead) -> None:
-        quote = passage.quote(message_of(lead.example))
+        quote = passage.quote(lead.message)
         if quote is None:
             return
         said_there = " ".join(quote.split())

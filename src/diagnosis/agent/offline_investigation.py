@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from diagnosis.agent.offline_changes import SEARCH_BEFORE, SEARCH_PATTERN, Change, changes_before
+from diagnosis.agent.offline_guidance import Passage, fitting, passages_of
 from diagnosis.agent.offline_history import History, Observation
 from diagnosis.agent.offline_leads import Lead, Standing, leads_of, moment, weigh
 from diagnosis.agent.offline_log_text import alike, search_text, words_only
@@ -153,6 +154,14 @@ class Investigation:
             return []
         return changes_before(cause.lead, cause.lead.first_at, leads_of(result))
 
+    @property
+    def passages(self) -> list[Passage]:
+        """The passages of the one document that fits the error, if any."""
+        names = ("guidance", "remedy", "knowledge")
+        lookups = [self.results[name] for name in names if name in self.results]
+        cause = self.cause
+        return [] if cause is None else fitting(passages_of(lookups), cause.lead.message)
+
     def gained(self, observation: Observation) -> bool:
         """Whether a result is of use: for the answer, or for where to look next."""
         if not observation.found:
@@ -162,7 +171,7 @@ class Investigation:
             return any(standing.relevant for standing in self.standings(observation))
         if name == "changes":
             return bool(self.changes)
-        return name in ("knowledge", "guidance", "lines", "earlier")
+        return name in ("knowledge", "guidance", "remedy", "lines", "earlier")
 
     # --- what comes next ---------------------------------------------------------------------
 
@@ -176,6 +185,7 @@ class Investigation:
             self._lines,
             self._changes,
             self._guidance,
+            self._remedy,
             self._earlier,
         )
         for make in steps:
@@ -253,6 +263,15 @@ class Investigation:
         if not words:
             return None
         return Step("guidance", KNOWLEDGE_TOOL, {"query": words, "top_k": 5})
+
+    def _remedy(self) -> Step | None:
+        """What the document that fits the error says to do, where only its symptoms were shown."""
+        passages = self.passages if "guidance" in self.results else []
+        if not passages or ("remedy" not in self.results and any(p.actions for p in passages)):
+            return None
+        title = passages[0].title
+        words = f"{title} 处理方案" if is_chinese(title) else f"{title} mitigation"
+        return Step("remedy", KNOWLEDGE_TOOL, {"query": words[:_QUESTION_CHARACTERS], "top_k": 5})
 
     def _earlier(self) -> Step | None:
         """A line that shows that the loudest old error came before the failure."""

@@ -184,6 +184,19 @@ async def test_a_deployment_without_errors_is_no_cause(tmp_path: Path) -> None:
     assert_no_cause(await ask(sample.QUESTION, logs, sample.REFERENCE_TIME))
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "why do push notifications arrive late?",
+        "why does ldap-sync fail since 14:30?",
+        "用户登录为什么失败？",
+        "the disk of the warehouse is full",
+    ],
+)
+async def test_new_errors_that_do_not_answer_the_question_are_no_cause(question: str) -> None:
+    assert_no_cause(await ask(question, sample.LOG_PATHS, sample.REFERENCE_TIME))
+
+
 async def test_a_question_in_chinese_is_answered_in_chinese() -> None:
     outcome = await ask("checkout 服务从下午2点半开始失败", sample.LOG_PATHS, sample.REFERENCE_TIME)
 

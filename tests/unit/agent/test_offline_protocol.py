@@ -267,6 +267,40 @@ async def test_knowledge_alone_never_carries_a_conclusion() -> None:
     assert "quota" not in draft.model_dump_json()
 
 
+async def test_where_a_runbook_shows_only_symptoms_its_remedy_is_looked_up_too() -> None:
+    run = Conversation("why is mail not sent?", "lookup_knowledge", "query_logs")
+    title = {"document_id": "d", "title": "Mail quota"}
+    symptoms = {
+        **title,
+        "section": "Symptoms",
+        "excerpt": "The relay refused a message: quota used up.",
+    }
+    remedy = {
+        **title,
+        "section": "Mitigation",
+        "excerpt": "- Raise the quota.\n- Send less\n  mail.",
+    }
+    asked = []
+    response = await run.go_on()
+    while calls := calls_of(response):
+        for call in calls:
+            query = arguments_of(call)["input"].get("query", "")
+            asked.append(query)
+            if call.tool_name == "query_logs":
+                first = arguments_of(call)["input"].get("min_level") == "WARN"
+                run.answer(call, **(found(LEAD) if first else EMPTY))
+            else:
+                run.answer(call, **found(remedy if "mitigation" in query else symptoms))
+        response = await run.go_on()
+
+    draft = draft_of(response)
+    assert asked.count("Mail quota mitigation") == 1
+    assert [a.action for a in draft.recommended_actions][:2] == [
+        "Raise the quota.",
+        "Send less mail.",
+    ]
+
+
 async def test_a_failed_search_is_not_taken_for_an_empty_one() -> None:
     run = Conversation("why is mail not sent?", "query_logs")
     (logs,) = calls_of(await run.go_on())
