@@ -32,7 +32,7 @@ moment, not that nothing happened. Binary values are shown as their size and SHA
 no zone and stand in the scope's time_zone."""
 
 # The server's own limit ends a statement first; the tool's clock, for statements and servers that
-# have none, a step later; both before the boundary's, so that there is time to stop and to answer.
+# have none, comes later, and both before the boundary's: time to stop the statement and to answer.
 _STEP_S = 0.25
 
 
@@ -102,8 +102,9 @@ class MysqlTool:
         database = request.database or self._address.database
         statement = self._policy.vet(request.sql, database)
         limit_s = max(0.05, min(self._settings.timeout_s, context.remaining_s - 2 * _STEP_S))
+        clock_s = max(limit_s, min(limit_s + 4 * _STEP_S, context.remaining_s - _STEP_S))
         async with (
-            asyncio.timeout(limit_s + _STEP_S),
+            asyncio.timeout(clock_s),
             # one row beyond the cap tells whether the cap cut anything
             self._pool.lend(database, limit_s, self._settings.row_limit + 1) as session,
         ):

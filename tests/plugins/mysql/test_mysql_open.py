@@ -92,7 +92,7 @@ async def test_a_server_that_says_nothing_is_told_in_time() -> None:
     async with listening(silent) as url:
         started = time.monotonic()
         error = await opening(url, connect_timeout_s=0.3)
-        assert time.monotonic() - started < 1
+        assert time.monotonic() - started < 2
     assert "does not answer" in error.problem
 
 

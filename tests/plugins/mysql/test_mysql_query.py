@@ -119,7 +119,7 @@ async def test_a_giant_result_is_never_read_whole(ask, server) -> None:
     result = await ask(
         "SELECT REPEAT('g', 100000) AS giant FROM numbers a, numbers b, numbers c LIMIT 1000000"
     )
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 5
     assert result.truncated == Truncation.ITEMS
     assert 3 < len(result.items) < 10
     assert await server.running("giant") == []
