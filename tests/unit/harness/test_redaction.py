@@ -240,8 +240,23 @@ def test_hints_are_seen_in_the_json_that_holds_a_secret(marked: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["password", "dbPass", "user_pwd", "pswd", "client_secret", "token", "apiKey", "credentials"]
-    + ["authentication_string", "Authorization", "Set-Cookie", "密码", "口令", "密钥", "令牌"],
+    [
+        "password",
+        "dbPass",
+        "user_pwd",
+        "pswd",
+        "client_secret",
+        "token",
+        "apiKey",
+        "credentials",
+        "authentication_string",
+        "Authorization",
+        "Set-Cookie",
+        "密码",
+        "口令",
+        "密钥",
+        "令牌",
+    ],
 )
 def test_hints_are_seen_in_every_name_that_names_a_secret(name: str) -> None:
     value = {name: "plain words"}
