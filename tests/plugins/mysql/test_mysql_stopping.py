@@ -157,15 +157,17 @@ async def test_ten_calls_at_once_share_a_bounded_number_of_connections(open_tool
 
     async def watch() -> None:
         nonlocal most
-        while True:
+        while not done.is_set():
             most = max(most, len(await server.connections()))
             await asyncio.sleep(0.005)
 
+    done = asyncio.Event()
     watcher = asyncio.create_task(watch())
     results = await asyncio.gather(
         *(ask(f"SELECT {k} AS k, COUNT(*) AS c FROM numbers a, numbers b") for k in range(10))
     )
-    watcher.cancel()
+    done.set()
+    await watcher
     assert [result.items[0].fields for result in results] == [
         {"k": k, "c": 1_000_000} for k in range(10)
     ]
