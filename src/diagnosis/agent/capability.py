@@ -13,9 +13,15 @@ from pydantic_ai.exceptions import ModelRetry
 from pydantic_ai.messages import ModelResponse, ModelResponsePart, TextPart, ToolCallPart
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import RunContext as FrameworkContext
+from pydantic_ai.toolsets import AbstractToolset
 
-from diagnosis.agent.model_failure import describe_model_failure
-from diagnosis.agent.toolset import EVIDENCE_METADATA, UNKNOWN_TOOL
+from diagnosis.agent.model_failure import describe_cut_answer, describe_model_failure
+from diagnosis.agent.toolset import (
+    EVIDENCE_METADATA,
+    UNKNOWN_TOOL,
+    EvidenceBeside,
+    EvidenceToolset,
+)
 from diagnosis.contracts.events import ModelCallFinished, ModelCallStarted
 from diagnosis.contracts.run import DraftFailure, StopReason
 from diagnosis.errors import (
@@ -38,9 +44,22 @@ if TYPE_CHECKING:
 class HarnessCapability(AbstractCapability[RunContext]):
     """Keeps one run inside its bounds. Stateless: everything about a run is in its RunContext.
 
-    Works on any PydanticAI agent whose deps is a RunContext, beside an EvidenceToolset. Its own
-    exceptions (`RunTerminated`) leave `agent.run` unwrapped.
+    Works on any PydanticAI agent whose deps is a RunContext. Its own exceptions (`RunTerminated`)
+    leave `agent.run` unwrapped.
+
+    Args:
+        evidence: the evidence tools to bring to the agent.
     """
+
+    def __init__(self, evidence: EvidenceToolset | None = None) -> None:
+        super().__init__()
+        self._evidence = evidence
+
+    def get_wrapper_toolset(
+        self, toolset: AbstractToolset[RunContext]
+    ) -> AbstractToolset[RunContext] | None:
+        """The evidence tools beside the agent's own."""
+        return None if self._evidence is None else EvidenceBeside(toolset, self._evidence)
 
     async def wrap_run(
         self, ctx: FrameworkContext[RunContext], *, handler: WrapRunHandler
@@ -66,6 +85,9 @@ class HarnessCapability(AbstractCapability[RunContext]):
         response = await self._bounded(context, request_context, handler)
         calls = sum(isinstance(part, ToolCallPart) for part in response.parts)
         await self._record(ctx, response, calls, context.clock.monotonic() - began_s)
+        name = request_context.model.model_name
+        if not calls and (cut := describe_cut_answer(response, name)):
+            raise ModelUnavailable(cut)
         if not calls and not any(
             isinstance(part, TextPart) and part.content.strip() for part in response.parts
         ):
@@ -178,7 +200,9 @@ class HarnessCapability(AbstractCapability[RunContext]):
             if definition is None or definition.metadata == EVIDENCE_METADATA:
                 evidence_calls.append((call_id, part.tool_name))
             if definition is None:
-                parts.append(ToolCallPart(UNKNOWN_TOOL, part.args, tool_call_id=call_id))
+                parts.append(
+                    ToolCallPart(UNKNOWN_TOOL, part.args_as_json_str(), tool_call_id=call_id)
+                )
             elif call_id == part.tool_call_id:
                 parts.append(part)
             else:

@@ -1,4 +1,4 @@
-"""Builds the one agent of a run."""
+"""Builds the one agent that owns the loop. It keeps nothing of a run: that is all in RunContext."""
 
 from __future__ import annotations
 
@@ -17,19 +17,16 @@ AGENT_NAME = "diagnosis_agent"
 
 
 def build_agent(
-    *,
-    model: Model,
-    toolset: EvidenceToolset,
-    instructions: str,
-    limits: RunLimits,
-    instrument: bool,
+    *, model: Model, toolset: EvidenceToolset, instrument: bool
 ) -> Agent[RunContext, DiagnosisDraft]:
-    """One agent, one prompt: sequential tools, no retries, a prompted strict draft.
+    """One agent: sequential tools, no retries, a prompted strict draft.
+
+    Its instructions and settings come with each run.
 
     Args:
         instrument: send spans to the configured Logfire; never prompts, arguments or results.
     """
-    capabilities: list[AbstractCapability[RunContext]] = [HarnessCapability()]
+    capabilities: list[AbstractCapability[RunContext]] = [HarnessCapability(toolset)]
     if instrument:
         capabilities.insert(0, _instrumentation())
     return Agent(
@@ -38,13 +35,10 @@ def build_agent(
         deps_type=RunContext,
         # the schema stands in the one prompt: this works with every provider, NativeOutput not
         output_type=PromptedOutput(DiagnosisDraft, template=False),
-        instructions=instructions,
-        toolsets=[toolset],
         capabilities=capabilities,
         retries={"tools": 0, "output": 0},
         # with "early", a JSON text beside tool calls would win and the tools be skipped
         end_strategy="graceful",
-        model_settings=request_settings(limits),
     )
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
+from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import ToolReturn
 from pydantic_ai.tools import RunContext as FrameworkContext
 from pydantic_ai.tools import ToolDefinition
-from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
+from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 
 from diagnosis.contracts.evidence import ToolCall
 from diagnosis.harness.run_context import RunContext
@@ -99,3 +101,38 @@ class EvidenceToolset(AbstractToolset[RunContext]):
                 "error_code": answer.error_code,
             },
         )
+
+
+@dataclass
+class EvidenceBeside(WrapperToolset[RunContext]):
+    """An agent's own tools with the evidence tools beside them.
+
+    The framework asks several toolsets in tasks of their own, three times a step; one wrapped
+    around the others is asked directly, which makes a run of many steps a tenth faster.
+    """
+
+    evidence: EvidenceToolset
+
+    async def get_tools(
+        self, ctx: FrameworkContext[RunContext]
+    ) -> dict[str, ToolsetTool[RunContext]]:
+        """Both kinds of tools.
+
+        Raises:
+            UserError: a tool of the agent has the name of an evidence tool.
+        """
+        own, evidence = await self.wrapped.get_tools(ctx), await self.evidence.get_tools(ctx)
+        if clash := own.keys() & evidence.keys():
+            raise UserError(f"The agent has a tool with the name of an evidence tool: {clash}.")
+        return {**own, **evidence}
+
+    async def call_tool(
+        self,
+        name: str,
+        tool_args: dict[str, Any],
+        ctx: FrameworkContext[RunContext],
+        tool: ToolsetTool[RunContext],
+    ) -> Any:
+        """To the boundary, or to the agent's own toolset."""
+        responsible = self.evidence if tool.toolset is self.evidence else self.wrapped
+        return await responsible.call_tool(name, tool_args, ctx, tool)

@@ -13,7 +13,7 @@ from pydantic_ai.exceptions import (
 )
 from pydantic_ai.models import Model
 
-from diagnosis.agent.factory import build_agent
+from diagnosis.agent.factory import build_agent, request_settings
 from diagnosis.agent.model_failure import describe_model_failure
 from diagnosis.agent.prompt import instructions
 from diagnosis.agent.toolset import EvidenceToolset
@@ -60,9 +60,10 @@ class DiagnosisAgent:
         self, *, model: Model, boundary: ToolBoundary, prompt: str, instrument: bool = False
     ) -> None:
         self.model = model
-        self._toolset = EvidenceToolset(boundary)
         self._prompt = prompt
-        self._instrument = instrument
+        self._agent = build_agent(
+            model=model, toolset=EvidenceToolset(boundary), instrument=instrument
+        )
 
     async def run(self, context: RunContext, message: str) -> LoopEnd:
         """Run the loop for one user message.
@@ -89,19 +90,14 @@ class DiagnosisAgent:
         return LoopEnd(draft=draft)
 
     async def _loop(self, context: RunContext, message: str) -> DiagnosisDraft:
-        agent = build_agent(
-            model=self.model,
-            toolset=self._toolset,
-            instructions=instructions(self._prompt, context.reference_time, context.zone),
-            limits=context.limits,
-            instrument=self._instrument,
-        )
         context.budget.reserve_bytes(len(message.encode()))
         token = CancellationToken()
         forget = context.cancellation.on_cancel(token.cancel)
         try:
-            result = await agent.run(
+            result = await self._agent.run(
                 message,
+                instructions=instructions(self._prompt, context.reference_time, context.zone),
+                model_settings=request_settings(context.limits),
                 deps=context,
                 run_id=context.run_id,
                 conversation_id=context.session_id,
