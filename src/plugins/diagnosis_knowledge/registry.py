@@ -175,9 +175,18 @@ class Registry:
             )  # fmt: skip
 
     def fail(self, document_id: str, reason: str) -> None:
-        """Give up on a version: FAILED, or INDEXED with the reason where an earlier one stands."""
-        with self._transaction():
-            self._give_up(document_id, reason)
+        """Give up on a version that is not finished; one that is stays as it is.
+
+        FAILED, or INDEXED with the reason where an earlier version stands.
+        """
+        with self._transaction() as connection:
+            unfinished = connection.execute(
+                "SELECT 1 FROM documents WHERE document_id = ?"
+                " AND status IN ('PENDING', 'PROCESSING')",
+                (document_id,),
+            ).fetchone()
+            if unfinished:
+                self._give_up(document_id, reason)
 
     def withdraw(self, document_id: str, reason: str) -> None:
         """Make a published document invisible: FAILED."""

@@ -17,7 +17,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-FLOOR = 0.30
+FLOOR = 0.28
 _COVERAGE_WEIGHT = 0.3
 _UNKNOWN_NAMES_WEIGHT = 0.1
 _WORDS_NEEDED = 2  # without an embedding one shared word says nothing, unless there is only one

@@ -90,7 +90,7 @@ def _stem(word: str) -> str:
     if len(word) > 4 and word.endswith("ed") and not word.endswith("eed"):
         return _undouble(word[:-2])
     if len(word) > 4 and word.endswith(("ches", "shes", "sses", "xes")):
-        return word[:-2]
+        return _undouble(word[:-2])
     if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
         return _undouble(word[:-1])
     return _undouble(word)
