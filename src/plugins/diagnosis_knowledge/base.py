@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import aclosing
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -146,9 +147,12 @@ class KnowledgeBase:
         documents = await self._new_documents(files, tell)
         replaced = {d.document_id for d in await self.list() if d.chunks}
         await self._run(self._index.registry.await_indexing, documents)
-        async for document in self._index_all(documents):
-            done = AddStatus.REPLACED if document.document_id in replaced else AddStatus.ADDED
-            tell(AddedFile(document.source, document.document_id, done, len(document.chunks)))
+        async with aclosing(self._index_all(documents)) as indexed:
+            async for document in indexed:
+                done = AddStatus.ADDED
+                if document.document_id in replaced:
+                    done = AddStatus.REPLACED
+                tell(AddedFile(document.source, document.document_id, done, len(document.chunks)))
         return tuple(report)
 
     async def list(self) -> tuple[KnownDocument, ...]:
@@ -197,7 +201,7 @@ class KnowledgeBase:
             tell(AddedFile(file.source, same.document_id, AddStatus.UNCHANGED, 0, reason))
         return tuple(new.values())
 
-    async def _index_all(self, documents: Sequence[Document]) -> AsyncIterator[Document]:
+    async def _index_all(self, documents: Sequence[Document]) -> AsyncGenerator[Document, None]:
         """Index documents, a few at a time, and yield each in order when it can be found.
 
         Whatever ends this, no document stays half indexed.

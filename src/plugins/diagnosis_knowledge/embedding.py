@@ -48,7 +48,8 @@ class OfflineEmbedder:
         return (await self._run(self._model.query, [text]))[0]
 
     async def _run(self, encode: Any, texts: Sequence[str]) -> list[list[float]]:
-        whole = [text.replace("\0", " ") for text in texts]  # the library reads C strings
+        # the library reads C strings of UTF-8: no NUL, no lone surrogate
+        whole = [text.replace("\0", " ").encode(errors="replace").decode() for text in texts]
         loop = asyncio.get_running_loop()
         rows: list[list[float]] = (await loop.run_in_executor(self._thread, encode, whole)).tolist()
         return rows

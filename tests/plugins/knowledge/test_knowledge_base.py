@@ -9,10 +9,14 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
 
 from diagnosis.plugin import SourceError
 from diagnosis_knowledge.base import AddedFile, AddStatus, KnowledgeBase
-from diagnosis_knowledge.documents import find_files, read_document
+from diagnosis_knowledge.chunking import Chunk
+from diagnosis_knowledge.documents import Document, find_files, read_document
 from diagnosis_knowledge.index import Index
 from diagnosis_knowledge.registry import IndexStatus
 from diagnosis_knowledge.settings import VECTORS_NAME, KnowledgeSettings
@@ -311,3 +315,29 @@ async def test_a_cancelled_add_leaves_no_document_half_indexed(
         "indexing was cancelled; add the file again",
     )
     await base.close()
+
+
+async def test_a_progress_callback_that_raises_leaves_no_document_half_indexed(
+    base: KnowledgeBase, documents: Path
+) -> None:
+    def interrupt(file: AddedFile) -> None:
+        raise KeyError(file.source)
+
+    with pytest.raises(KeyError):
+        await base.add([documents], interrupt)
+    await asyncio.sleep(0)
+    assert {d.status for d in await base.list()} <= {IndexStatus.INDEXED, IndexStatus.FAILED}
+
+
+@hypothesis_settings(max_examples=60, deadline=None)
+@given(st.text(max_size=80))
+def test_no_question_breaks_the_word_search(question: str) -> None:
+    index = Index(None, None)
+    document = Document(
+        "id", "a.md", "T", None, "0", (Chunk(0, "T", "磁盘 a_b.c 'x' OR \"y\" NEAR(z)"),)
+    )
+    index.registry.await_indexing([document])
+    index.finish(document, [])
+    index.search(question, None, 5, None)
+    index.search(f'{question}" OR *', None, 5, None)
+    index.close()
