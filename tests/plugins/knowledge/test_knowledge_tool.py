@@ -21,6 +21,7 @@ from diagnosis.plugin import (
     SourceUnavailable,
     Truncation,
 )
+from diagnosis.testing import check_evidence_tool
 from diagnosis_knowledge.base import KnowledgeBase
 from diagnosis_knowledge.settings import KnowledgeSettings
 from diagnosis_knowledge.tool import KnowledgeRequest, LookupKnowledge
@@ -281,3 +282,14 @@ async def test_health_tells_of_documents_that_are_not_indexed(
     (settings.index_folder / "registry.sqlite3").write_bytes(b"broken" * 1_000)
     assert not (await index.check()).ok
     assert (await embedding.check()).ok
+
+
+async def test_the_tool_keeps_the_contract_of_evidence_tools(runbooks, word_embedder) -> None:
+    tool = LookupKnowledge(KnowledgeSettings(paths=(runbooks,)), word_embedder)
+    await check_evidence_tool(
+        tool,
+        requests=[{"query": "old logs fill the disk"}, {"query": "old logs", "top_k": 1}],
+        empty_request={"query": "who plays the guitar"},
+        rejected_requests=[{"query": " "}, {"query": "x", "top_k": 11}],
+        secrets=[str(runbooks)],
+    )
