@@ -84,17 +84,23 @@ class _Projector:
         scope_text, scope_size = self._whole_scope()
         share = min(scope_size, self._limit // _SCOPE_SHARE)
         scope_cut = scope_size > share
-        texts, whole = self._show_items(self._limit - size(self._head) - share, scope_cut)
-        items = f"{_ITEMS}{','.join(texts)}"
-        complete = len(texts) == len(self._items) and whole
-        if scope_text is None or scope_size > self._room_beside(items, len(texts), complete):
-            room = self._room_beside(items, len(texts), complete=False)
+        room = self._limit - size(self._head) - share
+        everything = None if scope_cut else self._everything(room)
+        if everything is not None:
+            items, shown, complete = everything, len(self._items), True
+        else:
+            texts, whole = self._show_items(room, scope_cut)
+            items, shown = ",".join(texts), len(texts)
+            complete = shown == len(self._items) and whole
+        items = f"{_ITEMS}{items}"
+        if scope_text is None or scope_size > self._room_beside(items, shown, complete):
+            room = self._room_beside(items, shown, complete=False)
             scope_text, whole = fit(self._scope, room, ItemRedactor())
             complete = complete and whole
-        tail = self._tail(len(texts), self._truncated(complete))
+        tail = self._tail(shown, self._truncated(complete))
         return Projection(
             text=f"{self._head}{scope_text}{items}{tail}",
-            shown=len(texts),
+            shown=shown,
             matched=self._matched,
             truncated=self._truncated(complete),
             evidence_status=self._status,
@@ -124,6 +130,18 @@ class _Projector:
         if hinted(text):
             text = to_json(ItemRedactor().fields(self._scope))
         return text, size(text)
+
+    def _everything(self, room: int) -> str | None:
+        """All items at once, where they fit and none can hold a secret: the usual case."""
+        left = room - size(_ITEMS) - size(self._tail(len(self._items), self._own))
+        unseen = left
+        for item in self._items:
+            # the text alone, before more is looked at: too much of it, and the rest is not
+            unseen -= sum(len(value) for value in item.fields.values() if type(value) is str)
+            if unseen < 0 or not is_small(item.fields, left):
+                return None
+        text = to_json([item.fields for item in self._items])[1:-1]
+        return None if size(text) > left or hinted(text) else text
 
     def _show_items(self, room: int, scope_cut: bool) -> tuple[list[str], bool]:
         """The texts of the items that fit in `room` bytes with the tail; whether they are whole."""

@@ -70,7 +70,8 @@ class CallRecorder:
             tool_call_id=call.tool_call_id,
             sequence=context.collection.next_sequence(),
             model_step=call.model_step,
-            tool_name=redact_text(call.tool_name[:_MAX_NAME_CHARACTERS]),
+            # a name that no tool has is the model's own text
+            tool_name=tool.name if tool else redact_text(call.tool_name[:_MAX_NAME_CHARACTERS]),
             plugin=tool.plugin if tool else None,
             arguments=redact_text(call.arguments) if fits else to_json({"bytes": len(raw)}),
             arguments_sha256=hashlib.sha256(raw).hexdigest(),
