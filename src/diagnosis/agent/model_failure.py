@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pydantic_ai.exceptions import (
     ContentFilterError,
+    ModelAPIError,
     ModelAuthenticationError,
     ModelConnectionError,
     ModelHTTPError,
@@ -13,6 +16,9 @@ from pydantic_ai.exceptions import (
     OutputTokenLimitExceeded,
     UnexpectedModelBehavior,
 )
+from pydantic_ai.messages import ModelResponse, TextPart
+
+from diagnosis.harness.strict_json import parse_strict_json
 
 
 def describe_model_failure(error: Exception, model_name: str) -> str:
@@ -24,12 +30,54 @@ def describe_model_failure(error: Exception, model_name: str) -> str:
     if isinstance(error, ModelConnectionError):
         return f"The model {model_name} could not be reached; check its base URL and the network."
     if isinstance(error, ContentFilterError):
-        return f"The model {model_name} refused the content of this run."
+        return _refused(model_name)
     if isinstance(error, OutputTokenLimitExceeded):
-        return f"The model {model_name} ran out of output tokens in the middle of its answer."
-    if isinstance(error, UnexpectedModelBehavior):
+        return _out_of_tokens(model_name)
+    if isinstance(error, ModelAPIError) and (status := _status_below_400(error)):
+        return f"The model {model_name} answered HTTP {status}; check its base URL."
+    # an empty list of choices is an IndexError inside PydanticAI
+    if isinstance(error, (UnexpectedModelBehavior, ModelAPIError, LookupError)):
         return f"The answer of the model {model_name} could not be read."
     return f"The model {model_name} failed ({type(error).__name__})."
+
+
+def describe_cut_answer(response: ModelResponse, model_name: str) -> str | None:
+    """One line if the provider ended the final answer before it was one; else None.
+
+    A whole JSON text counts as an answer, whatever reason the provider gives for its end.
+    """
+    reason = _CUT.get(response.finish_reason or "stop")
+    if reason is None:
+        return None
+    text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
+    try:
+        parse_strict_json(text)
+    except ValueError:
+        return reason(model_name)
+    return None
+
+
+def _refused(model_name: str) -> str:
+    return f"The model {model_name} refused the content of this run."
+
+
+def _out_of_tokens(model_name: str) -> str:
+    return (
+        f"The model {model_name} ran out of output tokens in the middle of its answer; "
+        "raise limits.max_output_tokens."
+    )
+
+
+_CUT: dict[str, Callable[[str], str]] = {
+    "content_filter": _refused,
+    "length": _out_of_tokens,
+}
+
+
+def _status_below_400(error: ModelAPIError) -> int | None:
+    """The status of an answer that is neither a result nor an error: a redirect, for one."""
+    status = getattr(error.__cause__, "status_code", None)
+    return status if isinstance(status, int) else None
 
 
 def _advice(error: ModelHTTPError) -> str:
