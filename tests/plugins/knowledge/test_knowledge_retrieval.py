@@ -16,6 +16,7 @@ import pytest
 
 from diagnosis_knowledge.base import KnowledgeBase
 from diagnosis_knowledge.settings import KnowledgeSettings
+from diagnosis_knowledge.sharpening import SharpenedEmbedder, computed_removal
 
 HERE = Path(__file__).parent
 
@@ -87,3 +88,13 @@ async def test_a_small_collection_has_strangers_too(tmp_path, offline, question)
     assert (await base.search(question)).chunks == ()
     assert (await base.search("the disk has no space left")).chunks != ()
     await base.close()
+
+
+async def test_the_packaged_estimate_is_what_the_offline_model_computes(offline) -> None:
+    sharpened = SharpenedEmbedder(offline)
+    computed = await computed_removal(offline)
+    [packaged_vector] = await sharpened.embed_documents(["Disk full\nOld logs fill the volume."])
+    raw = await offline.embed_documents(["Disk full\nOld logs fill the volume."])
+    [computed_vector] = computed.from_documents(raw)
+    assert packaged_vector == pytest.approx(computed_vector, abs=1e-4)
+    assert sum(value * value for value in packaged_vector) == pytest.approx(1.0)
