@@ -13,6 +13,7 @@ from diagnosis.agent.offline import OfflineModel
 from diagnosis.agent.prompt import load_diagnosis_prompt
 from diagnosis.agent.use_case import DiagnosisAgent
 from diagnosis.application import Diagnosis
+from diagnosis.errors import ConfigurationError
 from diagnosis.harness.clock import SystemClock
 from diagnosis.harness.invocation_store import InMemoryInvocationStore
 from diagnosis.harness.tool_boundary import ToolBoundary
@@ -103,6 +104,11 @@ def configured_zone(settings: Settings) -> tzinfo:
 
 
 def _configure_logfire() -> None:
-    import logfire
-
+    try:
+        import logfire
+    except ModuleNotFoundError:
+        raise ConfigurationError(
+            "The setting `logfire` is on, but Logfire is not installed.",
+            'Install it: pip install "diagnosis-harness[logfire]".',
+        ) from None
     logfire.configure(service_name="diagnosis", console=False, send_to_logfire="if-token-present")

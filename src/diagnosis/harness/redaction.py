@@ -11,11 +11,6 @@ from diagnosis.harness.redaction_keys import PrivateKeyMasker
 from diagnosis.harness.redaction_names import MASK, Named, named_secret
 from diagnosis.harness.redaction_patterns import RULES, Rule, apply, mask
 
-REDACTION_NOTE = (
-    "Text of the form [REDACTED:kind] in a tool's result is masking put there by this system in"
-    " place of a secret; it is not data, it was not in the source, and it is no sign of a fault."
-)
-
 
 def redact_text(text: str) -> str:
     """Mask every secret in a text. Redacting twice changes nothing more; never raises."""
