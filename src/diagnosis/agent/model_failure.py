@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pydantic_ai.exceptions import (
-    ContentFilterError,
     ModelAPIError,
     ModelAuthenticationError,
     ModelConnectionError,
@@ -13,7 +12,6 @@ from pydantic_ai.exceptions import (
     ModelNotFoundError,
     ModelRateLimitError,
     ModelTimeoutError,
-    OutputTokenLimitExceeded,
     UnexpectedModelBehavior,
 )
 from pydantic_ai.messages import ModelResponse, TextPart
@@ -29,10 +27,6 @@ def describe_model_failure(error: Exception, model_name: str) -> str:
         return f"The model {model_name} did not answer in time."
     if isinstance(error, ModelConnectionError):
         return f"The model {model_name} could not be reached; check its base URL and the network."
-    if isinstance(error, ContentFilterError):
-        return _refused(model_name)
-    if isinstance(error, OutputTokenLimitExceeded):
-        return _out_of_tokens(model_name)
     if isinstance(error, ModelAPIError) and (status := _status_below_400(error)):
         return f"The model {model_name} answered HTTP {status}; check its base URL."
     # an empty list of choices is an IndexError inside PydanticAI
