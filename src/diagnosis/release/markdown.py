@@ -14,7 +14,7 @@ from diagnosis.contracts.release import Checks, Citation, Fallback, FallbackType
 from diagnosis.contracts.run import RunUsage
 from diagnosis.release.wording import Wording, wording_for
 
-_SCOPE_CHARACTERS = 300
+_SCOPE_CHARACTERS = 160
 
 
 def report_markdown(report: Report, fallback: Fallback, checks: Checks, usage: RunUsage) -> str:
@@ -169,13 +169,19 @@ def _footer(checks: Checks | None, usage: RunUsage, words: Wording) -> list[str]
 
 
 def _scope(scope: dict[str, Any]) -> str:
-    parts = [
-        f"{key}={value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
-        for key, value in scope.items()
-        if value is not None
-    ]
-    text = ", ".join(parts)
-    return _inline(text if len(text) <= _SCOPE_CHARACTERS else f"{text[:_SCOPE_CHARACTERS]}…")
+    parts = [f"{key}={_short(value)}" for key, value in scope.items() if value is not None]
+    return _inline(", ".join(parts))
+
+
+def _short(value: Any) -> str:
+    """A value of a scope without JSON's punctuation, cut where it is long."""
+    if isinstance(value, dict):
+        text = " ".join(_short(inner) for inner in value.values() if inner is not None)
+    elif isinstance(value, list):
+        text = "; ".join(_short(inner) for inner in value)
+    else:
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _SCOPE_CHARACTERS else f"{text[:_SCOPE_CHARACTERS]}…"
 
 
 def _inline(text: str) -> str:
