@@ -1,26 +1,25 @@
-"""The one composition root: settings to an opened `Diagnosis`."""
+"""The one composition root: settings to an opened `Diagnosis`.
+
+The framework is imported last: its import takes a second, in which opened tools already prepare.
+"""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime, tzinfo
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from pydantic_ai.models import Model
-
-from diagnosis.agent.offline import OfflineModel
-from diagnosis.agent.prompt import load_diagnosis_prompt
-from diagnosis.agent.use_case import DiagnosisAgent
-from diagnosis.application import Diagnosis
 from diagnosis.errors import ConfigurationError
-from diagnosis.harness.clock import SystemClock
-from diagnosis.harness.invocation_store import InMemoryInvocationStore
-from diagnosis.harness.tool_boundary import ToolBoundary
-from diagnosis.models.routing import chat_model
 from diagnosis.plugin.manager import LoadedPlugins, load_plugins
 from diagnosis.plugin.services import PluginServices
 from diagnosis.settings import ChatModelSettings, Settings, load_settings
+
+if TYPE_CHECKING:
+    from pydantic_ai.models import Model
+
+    from diagnosis.application import Diagnosis
 
 OFFLINE = "offline"
 
@@ -33,36 +32,50 @@ async def open_diagnosis(
 
     Args:
         settings: by default what `load_settings` reads.
-        model: any PydanticAI model, TestModel and FunctionModel too, instead of the configured one.
+        model: any PydanticAI model, TestModel and FunctionModel too, instead of the configured one;
+            it stays open.
         plugins: modules or objects with hook implementations, beside the installed plugins.
 
     Raises:
         ConfigurationError: settings, a prompt, the model or a configured source cannot be used.
     """
     settings = settings or load_settings()
-    prompt = load_diagnosis_prompt(settings.prompts)
-    chosen = model or resolve_model(settings.model)
-    if settings.logfire:
-        _configure_logfire()
     loaded = load_configured_plugins(settings, plugins)
-    await loaded.open()
-    try:
-        store = InMemoryInvocationStore()
-        boundary = ToolBoundary(loaded.registry, store)
-        yield Diagnosis(
-            agent=DiagnosisAgent(
-                model=chosen, boundary=boundary, prompt=prompt, instrument=settings.logfire
-            ),
+    async with AsyncExitStack() as opened:
+        opened.push_async_callback(loaded.close)
+        await loaded.open()
+        if model is None:
+            model = await opened.enter_async_context(resolve_model(settings.model))
+        if settings.logfire:
+            _configure_logfire()
+        yield _compose(settings, loaded, model)
+
+
+def _compose(settings: Settings, loaded: LoadedPlugins, model: Model) -> Diagnosis:
+    from diagnosis.agent.prompt import load_diagnosis_prompt
+    from diagnosis.agent.use_case import DiagnosisAgent
+    from diagnosis.application import Diagnosis
+    from diagnosis.harness.clock import SystemClock
+    from diagnosis.harness.invocation_store import InMemoryInvocationStore
+    from diagnosis.harness.tool_boundary import ToolBoundary
+
+    store = InMemoryInvocationStore()
+    boundary = ToolBoundary(loaded.registry, store)
+    return Diagnosis(
+        agent=DiagnosisAgent(
+            model=model,
             boundary=boundary,
-            store=store,
-            clock=SystemClock(),
-            limits=settings.limits,
-            zone=configured_zone(settings),
-            observers=loaded.observers,
-            plugins=loaded.reports,
-        )
-    finally:
-        await loaded.close()
+            prompt=load_diagnosis_prompt(settings.prompts),
+            instrument=settings.logfire,
+        ),
+        boundary=boundary,
+        store=store,
+        clock=SystemClock(),
+        limits=settings.limits,
+        zone=configured_zone(settings),
+        observers=loaded.observers,
+        plugins=loaded.reports,
+    )
 
 
 def load_configured_plugins(
@@ -89,7 +102,11 @@ def resolve_model(settings: ChatModelSettings) -> Model:
         ConfigurationError: there is no such model, or its key is missing.
     """
     if settings.name == OFFLINE:
+        from diagnosis.agent.offline import OfflineModel
+
         return OfflineModel()
+    from diagnosis.models.routing import chat_model
+
     key = settings.api_key.get_secret_value() if settings.api_key else None
     return chat_model(settings.name, base_url=settings.base_url, api_key=key)
 

@@ -312,7 +312,6 @@ async def test_the_application_serves_on_after_a_server_that_hung(chat) -> None:
     assert (second.status, second.end_reason) == (RunStatus.FALLBACK, None)
 
 
-@pytest.mark.xfail(reason="open_diagnosis does not close the model it made", raises=TimeoutError)
 async def test_closing_the_application_closes_the_connections_of_the_model_it_made(chat) -> None:
     chat.plays(NULL_DRAFT)
     async with open_diagnosis(chat.settings()) as diagnosis:
