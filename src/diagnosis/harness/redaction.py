@@ -70,7 +70,9 @@ class ItemRedactor:
 
     def name(self, name: str) -> str:
         """A field's name, which may itself hold a secret."""
-        return name if name.isidentifier() else apply(name, self._rules)
+        if name.isidentifier():
+            return name
+        return apply(PrivateKeyMasker().mask(name), self._rules)
 
     def _text(self, text: str, key: str) -> str:
         masker = self._keys.get(key)

@@ -117,6 +117,7 @@ TEMPLATES = {
     st.sampled_from(["x ", "密 ", "😀 ", "INFO ok\n"]),
 )
 @example("A2" * 12, "jwt", 1_000, 9_000, 1_024, "text", "x ")
+@example("A2" * 12, "private_key", 0, 0, 1_024, "name", "x ")
 def test_no_part_of_a_secret_is_seen_at_any_cut(
     secret: str, kind: str, before: int, after: int, limit: int, place: str, noise: str
 ) -> None:
