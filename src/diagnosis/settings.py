@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+import difflib
+import json
+import os
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic_core import ErrorDetails
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+)
 
 from diagnosis.contracts.run import RunLimits
 from diagnosis.errors import ConfigurationError
+from diagnosis.plugin.spelling import did_you_mean
 
 DEFAULT_FILE = "diagnosis.toml"
-_MAX_SHOWN_ERRORS = 3
+_PREFIX = "DIAGNOSIS_"
+_SHOWN_ERRORS = 3
 
 
 class ChatModelSettings(BaseModel):
@@ -29,7 +43,9 @@ class ChatModelSettings(BaseModel):
     base_url: str | None = Field(
         default=None, description="A server that speaks OpenAI's chat protocol; a host suffices."
     )
-    api_key: SecretStr | None = Field(default=None, description="For base_url.")
+    api_key: SecretStr | None = Field(
+        default=None, description="By default the provider's own variable; for base_url none."
+    )
 
 
 class ToolSettings(BaseModel):
@@ -47,7 +63,11 @@ class Settings(BaseSettings):
     """Everything that can be configured. Nothing that is not named here is ever contacted."""
 
     model_config = SettingsConfigDict(
-        env_prefix="DIAGNOSIS_", env_nested_delimiter="__", extra="forbid", frozen=True
+        env_prefix=_PREFIX,
+        env_nested_delimiter="__",
+        env_ignore_empty=True,
+        extra="forbid",
+        frozen=True,
     )
 
     model: ChatModelSettings = ChatModelSettings()
@@ -70,10 +90,7 @@ class Settings(BaseSettings):
     @classmethod
     def _known_zone(cls, zone: str | None) -> str | None:
         if zone is not None:
-            try:
-                ZoneInfo(zone)
-            except (ZoneInfoNotFoundError, ValueError):
-                raise ValueError(f"{zone!r} is no IANA time zone, like Europe/Berlin") from None
+            zone_named(zone)
         return zone
 
     @classmethod
@@ -89,6 +106,18 @@ class Settings(BaseSettings):
         return init_settings, env_settings
 
 
+def zone_named(name: str) -> ZoneInfo:
+    """The IANA time zone of that name.
+
+    Raises:
+        ValueError: there is none.
+    """
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):  # OSError: `Europe` is a folder of the database
+        raise ValueError(f"{name!r} is no IANA time zone, like Europe/Berlin") from None
+
+
 def load_settings(file: Path | None = None, overrides: Mapping[str, Any] | None = None) -> Settings:
     """Read settings.
 
@@ -99,21 +128,31 @@ def load_settings(file: Path | None = None, overrides: Mapping[str, Any] | None 
     Raises:
         ConfigurationError: the file is missing or no TOML, or a value is invalid.
     """
-    try:
-        environment = Settings()
-    except ValidationError as error:
-        raise _invalid("the environment (DIAGNOSIS_*)", error) from None
-    from_environment = environment.model_dump(exclude_unset=True)
-    merged = _merge(_merge(_read(file), from_environment), overrides or {})
+    layers = [
+        _Layer(str(file or DEFAULT_FILE), _read(file)),
+        _Layer("the environment", _environment()),
+        _Layer("a flag or the code", overrides or {}),
+    ]
+    merged: Mapping[str, Any] = {}
+    for layer in layers:
+        merged = _merge(merged, layer.values)
     try:
         return Settings(**merged)
     except ValidationError as error:
-        raise _invalid(str(file or DEFAULT_FILE), error) from None
+        raise _invalid(error, layers, merged) from None
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    """Where settings were written, in words, and what stands there."""
+
+    place: str
+    values: Mapping[str, Any]
 
 
 def _read(file: Path | None) -> dict[str, Any]:
     path = file or Path(DEFAULT_FILE)
-    if file is None and not path.is_file():
+    if file is None and not path.exists():
         return {}
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
@@ -122,32 +161,132 @@ def _read(file: Path | None) -> dict[str, Any]:
             f"The settings file {path} cannot be read ({error.strerror}).",
             "Give the path of a TOML file with --config.",
         ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError:
         raise ConfigurationError(
-            f"The settings file {path} is not valid TOML: {error}.", "Correct that line."
+            f"The settings file {path} is not UTF-8 text.", "Give the path of a TOML file."
         ) from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigurationError(
+            f"The settings file {path} is not valid TOML: {error}.", "Correct that place."
+        ) from None
+
+
+def _environment() -> dict[str, Any]:
+    """What DIAGNOSIS_* sets, as it stands there; other variables with that prefix are ignored.
+
+    One that names a setting within a table (two underscores) must name a table that exists: a
+    misspelled one would pass in silence.
+    """
+    tables = [name.upper() for name in Settings.model_fields]
+    for variable in os.environ:
+        table, nested, _ = variable.upper().removeprefix(_PREFIX).partition("__")
+        if variable.upper().startswith(_PREFIX) and nested and table not in tables:
+            near = difflib.get_close_matches(table, tables, 1)
+            raise ConfigurationError(
+                f"The environment variable {variable} names no setting.",
+                f"Did you mean {_PREFIX}{near[0]}?" if near else "Unset it, or correct its name.",
+            )
+    try:
+        values: dict[str, Any] = EnvSettingsSource(Settings)()
+    except SettingsError as error:
+        # its text names the field and no value
+        ending = "".join(re.findall(r'field "(\w+)"', str(error))).upper()
+        names = [name for name in os.environ if re.fullmatch(f"{_PREFIX}.*{ending}", name.upper())]
+        raise ConfigurationError(
+            f"The environment variable {' or '.join(sorted(names))} is not valid JSON.",
+            "Write a whole table or a list as JSON, and a single setting like "
+            f"{_PREFIX}MODEL__NAME=offline.",
+        ) from None
+    return {**values, "plugins": _parsed(values["plugins"])} if "plugins" in values else values
+
+
+def _parsed(value: Any) -> Any:
+    """Plugins' settings, whose types are not known here, with their lists and tables as JSON."""
+    if isinstance(value, dict):
+        return {name: _parsed(inner) for name, inner in value.items()}
+    if isinstance(value, str) and value.startswith(("[", "{")):
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value
 
 
 def _merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     merged = dict(below)
     for key, value in above.items():
-        beneath = merged.get(key)
-        merged[key] = (
-            _merge(beneath, value)
-            if isinstance(beneath, Mapping) and isinstance(value, Mapping)
-            else value
-        )
+        beneath = merged.get(key, {})
+        if not isinstance(value, Mapping):
+            merged[key] = value
+        elif isinstance(beneath, Mapping):
+            merged[key] = _merge(beneath, value)
+        # else a table is hidden by something that is none: kept, to be refused
     return merged
 
 
-def _invalid(where: str, error: ValidationError) -> ConfigurationError:
+# --- what is wrong, and how to mend it -------------------------------------------------------
+
+
+def _invalid(
+    error: ValidationError, layers: Sequence[_Layer], merged: Mapping[str, Any]
+) -> ConfigurationError:
     """The settings that are wrong, by name; never their values, which may be secrets."""
     details = error.errors(include_url=False, include_input=False, include_context=False)
-    problems = [
-        ".".join(map(str, detail["loc"])) + ": " + detail["msg"].removeprefix("Value error, ")
-        for detail in details[:_MAX_SHOWN_ERRORS]
+    told = [
+        f"{'.'.join(map(str, detail['loc']))}{_place(detail['loc'], layers, merged)}: "
+        + _rule(detail)
+        for detail in details[:_SHOWN_ERRORS]
     ]
+    if len(details) > _SHOWN_ERRORS:
+        told.append(f"and {len(details) - _SHOWN_ERRORS} more")
+    unknown = [each["loc"] for each in details if each["type"] == "extra_forbidden"]
+    names = [str(path[-1]) for path in unknown]
+    known = [name for path in unknown for name in _names_beside(path)]
     return ConfigurationError(
-        f"Settings are invalid ({where}): {'; '.join(problems)}.",
-        "See the settings reference for each name and its values.",
+        f"Invalid settings: {'; '.join(told)}.",
+        _suggestion(names, known)
+        or "Correct it there; the settings reference lists every name and its values.",
     )
+
+
+def _suggestion(unknown: Iterable[str], known: Iterable[str]) -> str | None:
+    question = did_you_mean(unknown, known)
+    return f"D{question[1:]}" if question else None
+
+
+def _rule(detail: ErrorDetails) -> str:
+    match detail["type"]:
+        case "extra_forbidden":
+            return "there is no such setting"
+        case "dict_type" | "model_type":
+            return "it must be a table"
+        case "tuple_type":
+            return "it must be a list"
+    message = detail["msg"].removeprefix("Value error, ")
+    return f"{message[0].lower()}{message[1:]}"
+
+
+def _place(path: Sequence[str | int], layers: Sequence[_Layer], merged: Mapping[str, Any]) -> str:
+    """Where the value in force at a path was written: the last layer that says the same."""
+    value = _value_at(path, merged)
+    for layer in reversed(layers):
+        if value is not None and _value_at(path, layer.values) == value:
+            return f" in {layer.place}"
+    return ""
+
+
+def _value_at(path: Sequence[str | int], values: object) -> object:
+    for key in path:
+        values = values.get(key) if isinstance(values, Mapping) else None
+    return values
+
+
+def _names_beside(path: Sequence[str | int]) -> Iterable[str]:
+    """The settings of the table that the last part of a path stands in."""
+    table: type[BaseModel] = Settings
+    for key in path[:-1]:
+        inner = table.model_fields[str(key)].annotation
+        if not (isinstance(inner, type) and issubclass(inner, BaseModel)):
+            return ()
+        table = inner
+    return table.model_fields

@@ -7,17 +7,22 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from diagnosis.cli import options
-from diagnosis.cli.output import write_outcome
+from diagnosis.cli.output import time_hint, write_outcome
 from diagnosis.cli.running import run_command
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from diagnosis.contracts.run import DiagnosisInput
     from diagnosis.harness.cancellation import Cancellation
     from diagnosis.settings import Settings
 
 
 def ask(
-    query: Annotated[str, typer.Argument(help="What is wrong, in your words.")],
+    query: Annotated[
+        str,
+        typer.Argument(metavar="QUERY", parser=options.text, help="What is wrong, in your words."),
+    ],
     model: options.Model = None,
     logs: options.Logs = None,
     knowledge: options.Knowledge = None,
@@ -38,7 +43,7 @@ def ask(
     from diagnosis.cli.times import reference_time
 
     question = question_of(query)
-    flags = options.SourceFlags(logs or [], knowledge or [], mysql, zone, model)
+    flags = options.SourceFlags(logs, knowledge, mysql, zone, model)
     settings = options.settings_from(config, flags)
 
     async def main(cancellation: Cancellation) -> int:
@@ -70,10 +75,14 @@ def question_of(query: str) -> DiagnosisInput:
 
     try:
         return DiagnosisInput(query=query)
-    except ValidationError as error:
-        problem = error.errors()[0]["msg"].removeprefix("Value error, ")
+    except ValidationError:
+        if not query.strip():
+            raise InvalidInput(
+                "The question is blank.", 'Say what is wrong: diagnosis ask "why do orders fail?"'
+            ) from None
         raise InvalidInput(
-            f"The question cannot be used: {problem}.", "Say in a few words what is wrong."
+            "The question is not valid UTF-8 text.",
+            "Use a UTF-8 terminal (see `locale`), or convert the text with iconv.",
         ) from None
 
 
@@ -84,6 +93,7 @@ async def diagnose(
     *,
     as_json: bool,
     quiet: bool,
+    reference_time: datetime | None,
     **run_options: object,
 ) -> int:
     """Open the application, run once, write the outcome; the exit status."""
@@ -105,6 +115,10 @@ async def diagnose(
                 question,
                 observers=[display],
                 cancellation=cancellation,
+                reference_time=reference_time,
                 **run_options,  # type: ignore[arg-type] # both callers pass run's own parameters
             )
-    return write_outcome(outcome, as_json=as_json)
+    status = write_outcome(outcome, as_json=as_json)
+    if reference_time is None and (hint := time_hint(outcome)) is not None:
+        console.print(hint, highlight=False, soft_wrap=True)
+    return status

@@ -24,12 +24,13 @@ def demo(
     Exit status as for `ask`.
     """
     from diagnosis import sample
-    from diagnosis.settings import Settings
+    from diagnosis.settings import ToolSettings
 
-    flags = options.SourceFlags(
-        logs=list(sample.LOG_PATHS), knowledge=[sample.RUNBOOK_FOLDER], model=model
+    incident = options.SourceFlags(list(sample.LOG_PATHS), [sample.RUNBOOK_FOLDER], model=model)
+    # the user's model may be used, but nothing is looked at beside the sample
+    settings = options.settings_from(None, options.SourceFlags(model=model)).model_copy(
+        update={"plugins": incident.overrides()["plugins"], "tools": ToolSettings(), "zone": None}
     )
-    settings = Settings(**flags.overrides())
 
     async def main(cancellation: Cancellation) -> int:
         return await diagnose(

@@ -5,34 +5,44 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 from diagnosis.cli import options
 from diagnosis.cli.output import write_json
 from diagnosis.cli.running import run_command
-from diagnosis.errors import ConfigurationError
+from diagnosis.errors import ConfigurationError, InvalidInput
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
     from diagnosis.harness.cancellation import Cancellation
     from diagnosis_knowledge.base import AddedFile, KnowledgeBase
+    from diagnosis_knowledge.settings import KnowledgeSettings
 
 app = typer.Typer(help="Runbooks and documents to look up.", no_args_is_help=True)
 
 
 @app.command("add")
 def add(
-    paths: Annotated[list[Path], typer.Argument(help="Markdown or text files, or folders.")],
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="PATH", parser=options.path, help="Markdown or text, or folders."),
+    ],
     as_json: options.Json = False,
     config: options.Config = None,
 ) -> None:
     """Index documents; a changed file replaces what was indexed of it.
 
-    Exit status 1 when a file could not be indexed.
+    Exit status 1 when a file of a folder could not be indexed.
     """
+    from diagnosis_knowledge.documents import find_files, read_all
+
+    settings = _knowledge_settings(config)
+    # before the folder of the index is made: a path that is wrong leaves nothing behind
+    find_files(paths)
+    read_all(path for path in paths if path.is_file())
 
     async def work(base: KnowledgeBase) -> int:
         files = await base.add(paths, None if as_json else _tell)
@@ -40,15 +50,15 @@ def add(
             write_json([_fields(file) for file in files])
         return 1 if any(file.status == "FAILED" for file in files) else 0
 
-    _with_base(config, work)
+    _run_with_base(settings, work)
 
 
 @app.command("list")
 def list_documents(as_json: options.Json = False, config: options.Config = None) -> None:
     """List every document with its status."""
 
-    async def work(base: KnowledgeBase) -> int:
-        documents = await base.list()
+    async def work(base: KnowledgeBase | None) -> int:
+        documents = await base.list() if base else ()
         if as_json:
             write_json([_fields(document) for document in documents])
             return 0
@@ -62,63 +72,88 @@ def list_documents(as_json: options.Json = False, config: options.Config = None)
             typer.echo("The knowledge base is empty; fill it with `diagnosis knowledge add PATH`.")
         return 0
 
-    _with_base(config, work)
+    _run_with_base_if_any(_knowledge_settings(config), work)
 
 
 @app.command("search")
 def search(
-    query: Annotated[str, typer.Argument(help="What to look up.")],
+    query: Annotated[
+        str, typer.Argument(metavar="QUERY", parser=options.text, help="What to look up.")
+    ],
     top_k: Annotated[int, typer.Option("--top-k", min=1, max=10, help="At most so many.")] = 5,
     category: Annotated[str | None, typer.Option("--category", help="Only this category.")] = None,
     as_json: options.Json = False,
     config: options.Config = None,
 ) -> None:
     """Search as `lookup_knowledge` does; nothing relevant enough is nothing."""
+    if not query.strip():
+        raise InvalidInput("The query is blank.", "Say what to look up.")
 
-    async def work(base: KnowledgeBase) -> int:
-        found = await base.search(query, top_k, category)
+    async def work(base: KnowledgeBase | None) -> int:
+        chunks = (await base.search(query, top_k, category)).chunks if base else ()
         if as_json:
-            write_json([_fields(chunk) for chunk in found.chunks])
+            write_json([_fields(chunk) for chunk in chunks])
             return 0
-        for chunk in found.chunks:
+        for chunk in chunks:
             typer.echo(f"{chunk.source} · {chunk.section}\n{chunk.text}\n")
-        if not found.chunks:
+        if not chunks:
             typer.echo("Nothing relevant enough.")
         return 0
 
-    _with_base(config, work)
+    _run_with_base_if_any(_knowledge_settings(config), work)
 
 
 @app.command("remove")
 def remove(
-    document_id: Annotated[str, typer.Argument(help="As `diagnosis knowledge list` shows it.")],
+    document_id: Annotated[
+        str, typer.Argument(metavar="ID", help="As `diagnosis knowledge list` shows it.")
+    ],
     config: options.Config = None,
 ) -> None:
     """Take a document out of the knowledge base."""
 
-    async def work(base: KnowledgeBase) -> int:
-        if not await base.remove(document_id):
+    async def work(base: KnowledgeBase | None) -> int:
+        if base is None or not await base.remove(document_id):
             raise ConfigurationError(
                 f"There is no document {document_id!r}.", "See `diagnosis knowledge list`."
             )
         typer.echo(f"Removed {document_id}.")
         return 0
 
-    _with_base(config, work)
+    _run_with_base_if_any(_knowledge_settings(config), work)
 
 
-def _with_base(config: Path | None, work: Callable[[KnowledgeBase], Awaitable[int]]) -> None:
-    settings = options.settings_from(config, options.SourceFlags())
+def _knowledge_settings(config: Path | None) -> KnowledgeSettings:
+    """The settings of the index; paths that are for one use only play no part here."""
+    from diagnosis.plugin.settings import validated_settings
+    from diagnosis_knowledge.settings import KnowledgeSettings
+
+    given = options.settings_from(config, options.SourceFlags()).plugins.get("knowledge", {})
+    settings = validated_settings(KnowledgeSettings, "knowledge", given)
+    assert isinstance(settings, KnowledgeSettings), "it was validated as one"  # noqa: S101 - narrows the type
+    return settings.model_copy(update={"paths": ()})
+
+
+def _run_with_base_if_any(
+    settings: KnowledgeSettings, work: Callable[[KnowledgeBase | None], Awaitable[int]]
+) -> None:
+    """Work that only looks: where there is no index, none is made for it."""
+    if settings.has_index:
+        _run_with_base(settings, work)
 
     async def main(_: Cancellation) -> int:
-        from diagnosis.plugin.settings import validated_settings
-        from diagnosis_knowledge.base import KnowledgeBase
-        from diagnosis_knowledge.settings import KnowledgeSettings
+        return await work(None)
 
-        given = settings.plugins.get("knowledge", {})
-        knowledge = validated_settings(KnowledgeSettings, "knowledge", given)
-        assert isinstance(knowledge, KnowledgeSettings), "it was validated as one"  # noqa: S101 - narrows the type
-        base = await KnowledgeBase.open(knowledge.model_copy(update={"paths": ()}))
+    raise typer.Exit(run_command(main))
+
+
+def _run_with_base(
+    settings: KnowledgeSettings, work: Callable[[KnowledgeBase], Awaitable[int]]
+) -> NoReturn:
+    async def main(_: Cancellation) -> int:
+        from diagnosis_knowledge.base import KnowledgeBase
+
+        base = await KnowledgeBase.open(settings)
         try:
             return await work(base)
         finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 
@@ -10,14 +11,16 @@ import typer
 from diagnosis.cli import ask, config, demo, knowledge, plugins, tool
 from diagnosis.errors import ConfigurationError
 
-EXIT_WRONG_USE = 2
 EXIT_FAILED = 1
+EXIT_WRONG_USE = 2
+EXIT_CANCELLED = 130
 
 app = typer.Typer(
     name="diagnosis",
     help="Diagnose incidents with statements bound to evidence collected in the run.",
     no_args_is_help=True,
     add_completion=False,
+    rich_markup_mode=None,  # plain text: quick, the same in a pipe, and errors stay lines
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -30,27 +33,38 @@ app.add_typer(config.app, name="config")
 
 
 def run() -> None:
-    """Entry point of the console script; `DIAGNOSIS_DEBUG=1` lets tracebacks through."""
+    """Entry point of the console script; `DIAGNOSIS_DEBUG=1` lets tracebacks through.
+
+    Usage errors and closed pipes are typer's: it exits with 2 and 1.
+    """
+    # Logfire would hook itself into every model that pydantic validates: half a second, for nothing
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "logfire-plugin")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # as stderr: never crash on a character
     try:
         app()
     except ConfigurationError as error:
-        _fail(f"Error: {error.problem}\n{error.mend}", EXIT_WRONG_USE)
+        _fail(EXIT_WRONG_USE, f"Error: {error.problem}", error.mend)
     except KeyboardInterrupt:
-        _fail("Cancelled.", 130)
-    except BrokenPipeError:
-        # the reader of a pipe has gone; the interpreter must not complain about it at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(EXIT_FAILED)
+        _fail(EXIT_CANCELLED, "Cancelled.")
     except Exception as error:
         if os.environ.get("DIAGNOSIS_DEBUG"):
             raise
         _fail(
-            f"Error: something unexpected went wrong ({type(error).__name__}).\n"
-            "Set DIAGNOSIS_DEBUG=1 to see the traceback, and report it.",
             EXIT_FAILED,
+            f"Error: something unexpected went wrong ({type(error).__name__}).",
+            "Set DIAGNOSIS_DEBUG=1 to see the traceback, and report it.",
         )
 
 
-def _fail(text: str, status: int) -> None:
-    print(text, file=sys.stderr)  # noqa: T201 - the command line speaks to people
+def _fail(status: int, *lines: str) -> None:
+    for line in lines:
+        print(_one_line(line), file=sys.stderr)  # noqa: T201 - the command line speaks to people
     sys.exit(status)
+
+
+def _one_line(text: str) -> str:
+    """What a path or a file's text brings along must not break the line or drive the terminal."""
+    return "".join(
+        c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in " ".join(text.split())
+    )

@@ -2,22 +2,47 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from diagnosis.errors import ConfigurationError
+
 if TYPE_CHECKING:
     from diagnosis.settings import Settings
 
+
+def path(given: str) -> Path:
+    """An empty variable in a shell script must not mean the working directory."""
+    if not given.strip():
+        raise typer.BadParameter("the path is empty.")
+    return Path(given)
+
+
+def text(given: str) -> str:
+    """UTF-8 from a shell whose locale is not (LC_ALL=C); what is none stays, to be refused."""
+    try:
+        return given.encode("utf-8", "surrogateescape").decode()
+    except UnicodeError:
+        return given
+
+
 Logs = Annotated[
     list[Path] | None,
-    typer.Option("--logs", metavar="PATH", help="A log file or folder; may be repeated."),
+    typer.Option(
+        "--logs", metavar="PATH", parser=path, help="A log file or folder; may be repeated."
+    ),
 ]
 Knowledge = Annotated[
     list[Path] | None,
-    typer.Option("--knowledge", metavar="PATH", help="Runbooks (file or folder); may be repeated."),
+    typer.Option(
+        "--knowledge",
+        metavar="PATH",
+        parser=path,
+        help="Runbooks, a file or folder; may be repeated.",
+    ),
 ]
 Mysql = Annotated[
     str | None,
@@ -41,7 +66,9 @@ Zone = Annotated[
 ]
 Config = Annotated[
     Path | None,
-    typer.Option("--config", metavar="FILE", help="Settings; by default ./diagnosis.toml."),
+    typer.Option(
+        "--config", metavar="FILE", parser=path, help="Settings; by default ./diagnosis.toml."
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
@@ -51,8 +78,8 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 class SourceFlags:
     """Where evidence comes from, as flags say it."""
 
-    logs: list[Path] = field(default_factory=list)
-    knowledge: list[Path] = field(default_factory=list)
+    logs: list[Path] | None = None
+    knowledge: list[Path] | None = None
     mysql: str | None = None
     zone: str | None = None
     model: str | None = None
@@ -61,15 +88,15 @@ class SourceFlags:
         """The flags as settings that win over file and environment."""
         plugins: dict[str, Any] = {}
         if self.logs:
-            plugins["logs"] = {"paths": [str(path) for path in self.logs]}
+            plugins["logs"] = {"paths": [str(each) for each in self.logs]}
         if self.knowledge:
-            plugins["knowledge"] = {"paths": [str(path) for path in self.knowledge]}
-        if self.mysql:
+            plugins["knowledge"] = {"paths": [str(each) for each in self.knowledge]}
+        if self.mysql is not None:
             plugins["mysql"] = {"url": self.mysql}
         given: dict[str, Any] = {"plugins": plugins} if plugins else {}
-        if self.zone:
+        if self.zone is not None:
             given["zone"] = self.zone
-        if self.model:
+        if self.model is not None:
             given["model"] = {"name": self.model}
         return given
 
@@ -80,6 +107,14 @@ def settings_from(config: Path | None, flags: SourceFlags) -> Settings:
     Raises:
         ConfigurationError: one of them is invalid.
     """
-    from diagnosis.settings import load_settings
+    from diagnosis.settings import load_settings, zone_named
 
+    if flags.zone is not None:
+        try:
+            zone_named(flags.zone)
+        except ValueError:
+            raise ConfigurationError(
+                f"--zone {flags.zone!r} is no IANA time zone.",
+                "Write it like Europe/Berlin, Asia/Shanghai or UTC.",
+            ) from None
     return load_settings(config, flags.overrides())

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -16,7 +18,14 @@ SCHEMA_VERSION = 1
 
 def write_json(value: Any, *, indent: int | None = 2) -> None:
     """One JSON document on stdout."""
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=indent))
+    write_json_text(json.dumps(value, ensure_ascii=False, indent=indent))
+
+
+def write_json_text(text: str) -> None:
+    """One JSON document as it is; in UTF-8 whatever the terminal's encoding (RFC 8259, 8.1)."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
+    typer.echo(text)
 
 
 def write_markdown(text: str) -> None:
@@ -53,6 +62,26 @@ def write_outcome(outcome: DiagnosisOutcome, *, as_json: bool) -> int:
         RunStatus.FAILED: 1,
         RunStatus.CANCELLED: 130,
     }[outcome.status]
+
+
+def time_hint(outcome: DiagnosisOutcome) -> str | None:
+    """What to try where every source that was searched ends before the time searched."""
+    ends: list[str] = []
+    for checked in outcome.progress.checked_scopes:
+        scope = checked.scope or {}
+        start, sources = scope.get("start"), scope.get("sources")
+        if not isinstance(start, str) or not isinstance(sources, list):
+            continue
+        for source in sources:
+            last = source.get("last") if isinstance(source, dict) else None
+            if not isinstance(last, str):
+                continue
+            if datetime.fromisoformat(last) >= datetime.fromisoformat(start):
+                return None
+            ends.append(last)
+    if not ends:
+        return None
+    return f"The logs end at {max(ends)}: add `--at last` to ask about that time."
 
 
 def outcome_document(outcome: DiagnosisOutcome) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -46,6 +45,8 @@ async def _health(loaded: LoadedPlugins, name: str) -> list[dict[str, Any]]:
 
 
 async def _checked(check: HealthCheck) -> dict[str, Any]:
+    import asyncio
+
     try:
         async with asyncio.timeout(_CHECK_TIMEOUT_S):
             health = await check.check()

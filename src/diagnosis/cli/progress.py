@@ -51,7 +51,7 @@ class ProgressDisplay:
         elif isinstance(event, ToolCallStarted):
             self._status.update(f"running {escape(event.tool_name)}")
         elif (line := _line(event)) is not None:
-            self._console.print(line, highlight=False)
+            self._console.print(line, highlight=False, soft_wrap=True)
 
 
 def _line(event: RunEvent) -> str | None:

@@ -1,9 +1,9 @@
-"""What `--at` means: an instant, or the last time found in the given logs."""
+"""What `--at` means: an instant, or just after the last time found in the given logs."""
 
 from __future__ import annotations
 
 import asyncio
-from datetime import datetime, tzinfo
+from datetime import datetime, timedelta, tzinfo
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from diagnosis.settings import Settings
 
 LAST = "last"
-_MEND = "Write it like 2026-03-01T14:30:00+01:00, or `--at last` for the last time of the logs."
+_MEND = (
+    "Write a time like 2026-03-01T14:30:00+01:00, or `--at last` with `--logs PATH` for the last "
+    "time in those logs."
+)
 
 
 async def reference_time(
@@ -22,6 +25,9 @@ async def reference_time(
     """The run's reference time and zone; None for what is left to the application.
 
     The zone is the one of the flag, else the offset of the time itself, else the configured one.
+
+    Args:
+        zone_flag: an existing zone; `settings_from` has seen to that.
 
     Raises:
         ConfigurationError: no time, or `last` without logs.
@@ -40,10 +46,15 @@ async def reference_time(
 
 async def _last_time(settings: Settings, zone: tzinfo | None) -> datetime:
     from diagnosis.bootstrap import configured_zone
+    from diagnosis.plugin.settings import validated_settings
     from diagnosis_logs import LogsSettings, latest_time
 
-    logs = LogsSettings.model_validate(settings.plugins.get("logs", {}))
+    logs = validated_settings(LogsSettings, "logs", settings.plugins.get("logs"))
+    assert isinstance(logs, LogsSettings), "it was validated as one"  # noqa: S101 - narrows the type
+    if not logs.paths and not logs.sources:
+        raise ConfigurationError("--at last needs logs, and none are given.", _MEND)
     last = await asyncio.to_thread(latest_time, logs, zone or configured_zone(settings))
     if last is None:
         raise ConfigurationError("--at last finds no time in the logs.", _MEND)
-    return last
+    # a window ends before the time it ends at, and the last line belongs to what is looked at
+    return (last + timedelta(seconds=1)).replace(microsecond=0)

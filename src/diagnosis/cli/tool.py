@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from diagnosis.cli import options
-from diagnosis.cli.output import write_json
+from diagnosis.cli.output import write_json, write_json_text
 from diagnosis.cli.running import run_command
 from diagnosis.errors import ConfigurationError
 
@@ -17,10 +17,14 @@ if TYPE_CHECKING:
 
 
 def tool(
-    name: Annotated[str, typer.Argument(help="The tool's name; see `diagnosis plugins`.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="As `diagnosis plugins` shows it.")],
     request: Annotated[
         str | None,
-        typer.Argument(metavar="[REQUEST_JSON]", help="Its request; without it, its schema."),
+        typer.Argument(
+            metavar="REQUEST_JSON",
+            parser=options.text,
+            help="Its request; without it, its schema.",
+        ),
     ] = None,
     logs: options.Logs = None,
     knowledge: options.Knowledge = None,
@@ -37,7 +41,8 @@ def tool(
     from diagnosis.cli.times import reference_time
 
     parsed = None if request is None else _parsed(request)
-    flags = options.SourceFlags(logs or [], knowledge or [], mysql, zone)
+    # no model is asked, so none needs to be there
+    flags = options.SourceFlags(logs, knowledge, mysql, zone, model="offline")
     settings = options.settings_from(config, flags)
 
     async def main(cancellation: Cancellation) -> int:
@@ -48,8 +53,9 @@ def tool(
             if registered is None:
                 names = ", ".join(diagnosis.boundary.registry.names) or "none"
                 raise ConfigurationError(
-                    f"There is no tool called {name!r}; there are: {names}.",
-                    "Configure its source, for example with --logs PATH; see `diagnosis plugins`.",
+                    f"There is no tool called {name!r}; with these sources there are: {names}.",
+                    "Give its source (--logs PATH, --knowledge PATH, --mysql URL); "
+                    "see `diagnosis plugins`.",
                 )
             if parsed is None:
                 write_json(registered.parameters_json_schema)
@@ -60,7 +66,7 @@ def tool(
             )
             answer = await diagnosis.call_tool(name, parsed, context)
         if as_json:
-            typer.echo(answer.text)
+            write_json_text(answer.text)
         else:
             write_json(json.loads(answer.text))
         return 1 if answer.error_code else 0
@@ -69,11 +75,15 @@ def tool(
 
 
 def _parsed(request: str) -> dict[str, Any]:
-    mend = """Write it like '{"contains": "timeout"}'."""
+    from diagnosis.harness.strict_json import parse_strict_json
+
+    mend = """Write it like '{"contains": "timeout"}', in single quotes for the shell."""
     try:
-        value = json.loads(request)
+        request.encode()
+        value = parse_strict_json(request)
     except ValueError as error:
-        raise ConfigurationError(f"REQUEST_JSON is not JSON: {error}.", mend) from None
+        reason = "not UTF-8" if isinstance(error, UnicodeError) else str(error).split(";")[0]
+        raise ConfigurationError(f"REQUEST_JSON is not JSON: {reason}.", mend) from None
     if not isinstance(value, dict):
         raise ConfigurationError("REQUEST_JSON is not a JSON object.", mend)
     return value
