@@ -115,7 +115,7 @@ def _citation_list(report: Report, words: Wording) -> list[str]:
         for citation in statement.citations:
             by_number.setdefault(citation.number, citation)
     lines = [
-        f"{number}. `{citation.tool_name}` ({citation.tool_call_id}), "
+        f"{number}. {_code(citation.tool_name)} ({_inline(citation.tool_call_id)}), "
         f"{_result_word(citation.evidence_status, words)}: {_scope(citation.scope)}"
         for number, citation in sorted(by_number.items())
     ]
@@ -132,7 +132,7 @@ def _scopes(scopes: Iterable[CheckedScope], words: Wording) -> Iterator[str]:
         if scope.evidence_status is EvidenceStatus.EVIDENCE_FOUND and scope.matched is not None:
             outcome += f" ({words.of_matched.format(shown=scope.shown, matched=scope.matched)})"
         where = f": {_scope(scope.scope)}" if scope.scope else ""
-        yield f"- `{_inline(scope.tool_name)}`{where} → {outcome}"
+        yield f"- {_code(scope.tool_name)}{where} → {outcome}"
     if empty:
         yield words.nothing_checked
 
@@ -140,7 +140,7 @@ def _scopes(scopes: Iterable[CheckedScope], words: Wording) -> Iterator[str]:
 def _facts(facts: Iterable[VerifiedFact], words: Wording) -> Iterator[str]:
     for fact in facts:
         mark = f" ({words.reference})" if fact.reference else ""
-        yield f"- `{fact.tool_name}`{mark}: {_inline(fact.excerpt)}"
+        yield f"- {_code(fact.tool_name)}{mark}: {_inline(fact.excerpt)}"
 
 
 def _result_word(status: EvidenceStatus, words: Wording) -> str:
@@ -185,6 +185,20 @@ def _short(value: Any) -> str:
 
 
 def _inline(text: str) -> str:
-    """Data on one line that starts no Markdown or HTML of its own."""
-    one_line = re.sub(r"\s+", " ", text).strip()
-    return re.sub(r"([\\`*_\[\]<>|#~])", r"\\\1", one_line)
+    """Data on one line that starts no Markdown or HTML of its own.
+
+    Only what would be read as such is escaped, so that the text is also fit to be read as it is.
+    """
+    line = _one_line(text)
+    line = re.sub(r"[\\`*\[<]|~~", r"\\\g<0>", line)
+    line = re.sub(r"(?<![^\W_])_|_(?![^\W_])", r"\\_", line)
+    return re.sub(r"\A(?:[#>+=|-]|\d+[.)])", r"\\\g<0>", line)
+
+
+def _code(text: str) -> str:
+    """Data in a code span."""
+    return f"`{_one_line(text).replace('`', chr(39))}`"
+
+
+def _one_line(text: str) -> str:
+    return re.sub(r"\s+", " ", text).strip()

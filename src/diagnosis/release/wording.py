@@ -144,7 +144,10 @@ CHINESE = Wording(
     not_reported="未报告 token 用量",
     fallback={
         FallbackType.INSUFFICIENT_EVIDENCE: "本次运行收集到的证据不足以支撑根因结论。",
-        FallbackType.MISSING_REQUIRED_CONTEXT: "缺少只有您才能提供的信息。",
+        FallbackType.MISSING_REQUIRED_CONTEXT: (
+            "已检查的范围中没有答案，缺少的信息只有您才能提供："
+            "请对照下面的范围与您所指的时间和系统。"
+        ),
         FallbackType.BUDGET_EXHAUSTED: "在证据足以支撑根因之前，本次运行已达到上限。",
         FallbackType.EVIDENCE_VERIFICATION_FAILED: (
             "草稿中有根因，但其引用或引文与证据不符，因此不予显示。"

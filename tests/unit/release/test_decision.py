@@ -289,13 +289,32 @@ def test_the_offline_rules_are_named_wherever_their_answer_stands():
     assert "Rule-based" not in decide(CAUSE, FOUND).release.markdown
 
 
-def test_data_starts_no_markdown_of_its_own():
-    evil = "# heading\n- item <script>alert(1)</script> [link](http://x) `code` *bold* |cell|"
-    loop = LoopEnd(draft=draft(root_cause=evil, statements=[observation(quote=FACT, text=evil)]))
-    markdown = decide(loop, FOUND, query=evil).release.markdown
-    assert "\n# heading" not in markdown
-    assert "<script>" not in markdown.replace("\\<script\\>", "")
-    assert "[link](http" not in markdown
+@pytest.mark.parametrize(
+    ("data", "shown"),
+    [
+        ("# heading\n- item", "\\# heading - item"),
+        ("<script>alert(1)</script>", "\\<script>alert(1)\\</script>"),
+        ("see [link](http://x)", "see \\[link](http://x)"),
+        ("a `code` and *bold* and __init__", "a \\`code\\` and \\*bold\\* and \\_\\_init\\_\\_"),
+        ("1. first", "\\1. first"),
+        ("> quoted", "\\> quoted"),
+        ("~~gone~~", "\\~~gone\\~~"),
+        (r"a \"b\"", r'a \\"b\\"'),
+        ("run_migrations=false | max_tokens > 5", "run_migrations=false | max_tokens > 5"),
+        ("磁盘_已满", "磁盘_已满"),
+    ],
+)
+def test_data_starts_no_markdown_of_its_own_and_stays_readable(data, shown):
+    loop = LoopEnd(draft=draft(root_cause=data, statements=[observation(text=data)]))
+    markdown = decide(loop, FOUND, query=data).release.markdown
+    assert f"\n{shown}\n" in markdown
+    assert f"**Observed:** {shown} [1]" in markdown or f"**观察:** {shown} [1]" in markdown
+
+
+def test_a_tool_name_that_a_model_invented_stays_in_its_code_span():
+    odd = record("a", code=ErrorCode.TOOL_NOT_ALLOWED, tool="rm `-rf`\n# x")
+    decision = decide(LoopEnd(end_reason=EndReason.TIMED_OUT), FOUND, odd)
+    assert "\n- `rm '-rf' # x` → failed (TOOL_NOT_ALLOWED)\n" in decision.release.markdown
 
 
 def test_every_fallback_type_has_words_in_both_languages():
