@@ -13,7 +13,6 @@ from diagnosis.errors import ConfigurationError
 
 EXIT_FAILED = 1
 EXIT_WRONG_USE = 2
-EXIT_CANCELLED = 130
 
 app = typer.Typer(
     name="diagnosis",
@@ -35,7 +34,7 @@ app.add_typer(config.app, name="config")
 def run() -> None:
     """Entry point of the console script; `DIAGNOSIS_DEBUG=1` lets tracebacks through.
 
-    Usage errors and closed pipes are typer's: it exits with 2 and 1.
+    Usage errors, closed pipes and Ctrl-C before a run are typer's: it exits with 2, 1 and 130.
     """
     # Logfire would hook itself into every model that pydantic validates: half a second, for nothing
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "logfire-plugin")
@@ -45,8 +44,6 @@ def run() -> None:
         app()
     except ConfigurationError as error:
         _fail(EXIT_WRONG_USE, f"Error: {error.problem}", error.mend)
-    except KeyboardInterrupt:
-        _fail(EXIT_CANCELLED, "Cancelled.")
     except Exception as error:
         if os.environ.get("DIAGNOSIS_DEBUG"):
             raise

@@ -124,6 +124,20 @@ def _on_terminal(env: dict[str, str], *, quiet: bool = False) -> str:
     return written.decode().replace("\r\n", "\n")
 
 
+def test_failed_run_is_an_error_on_stderr_and_a_document_on_request(process: Command) -> None:
+    with socket.socket() as taken:  # bound, never listening: connections are refused
+        taken.bind(("127.0.0.1", 0))
+        env = {"DIAGNOSIS_MODEL__BASE_URL": f"http://127.0.0.1:{taken.getsockname()[1]}"}
+        text = process(*ASK, "--model", "openai:gone", "--quiet", env=env)
+        document = process(*ASK, "--model", "openai:gone", "--quiet", "--json", env=env)
+    assert (text.status, text.out) == (1, "")
+    first, second = text.err.splitlines()
+    assert first == "Error: the run failed (MODEL_UNAVAILABLE)."
+    assert "could not be reached" in second
+    assert (document.status, document.err) == (1, "")
+    assert json.loads(document.out)["release"] is None
+
+
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_signal_ends_a_run_that_waits_for_its_model(number: signal.Signals, status: int) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
