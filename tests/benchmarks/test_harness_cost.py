@@ -24,7 +24,7 @@ ROUNDS = 10
 TURNS = 40
 LIMITS = RunLimits(model_calls=16, tool_calls=20, tool_calls_per_tool=20)
 LINES = [
-    f"2026-03-12T14:{n:02d}:07.123Z ERROR checkout request {n} failed: upstream timed out after 3000 ms"
+    f"2026-03-12T14:{n:02d}:07.123Z ERROR checkout request {n} failed: no answer after 3000 ms"
     for n in range(25)
 ]
 RESULT = found(*LINES)

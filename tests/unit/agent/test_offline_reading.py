@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from diagnosis.agent.offline_changes import SEARCH_PATTERN, changes_before
-from diagnosis.agent.offline_guidance import risk_of
-from diagnosis.agent.offline_history import Observation
-from diagnosis.agent.offline_leads import leads_of
-from diagnosis.agent.offline_log_text import (
+from diagnosis.agent.offline.changes import SEARCH_PATTERN, changes_before
+from diagnosis.agent.offline.guidance import risk_of
+from diagnosis.agent.offline.history import Observation
+from diagnosis.agent.offline.leads import leads_of
+from diagnosis.agent.offline.log_text import (
     alike,
     message_of,
     quote_of,
@@ -19,8 +19,8 @@ from diagnosis.agent.offline_log_text import (
     search_text,
     words_only,
 )
-from diagnosis.agent.offline_times import stated_onset, without_times
-from diagnosis.agent.offline_words import Topic
+from diagnosis.agent.offline.times import stated_onset, without_times
+from diagnosis.agent.offline.words import Topic
 from diagnosis.contracts.draft import ActionRisk
 
 NOW = datetime(2026, 3, 12, 14, 45, tzinfo=timezone(timedelta(hours=1)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from diagnosis.agent.offline_lexicon import CONCEPTS, GENERIC, GENERIC_CHINESE
+from diagnosis.agent.offline.lexicon import CONCEPTS, GENERIC, GENERIC_CHINESE
 
 _CJK = re.compile(r"[\u3400-\u9fff]")
 _CJK_RUN = re.compile(r"[\u3400-\u9fff]+")

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from diagnosis.agent.offline_history import Observation
-from diagnosis.agent.offline_lexicon import GENERIC
-from diagnosis.agent.offline_log_text import quotable
-from diagnosis.agent.offline_words import stems_of
+from diagnosis.agent.offline.history import Observation
+from diagnosis.agent.offline.lexicon import GENERIC
+from diagnosis.agent.offline.log_text import quotable
+from diagnosis.agent.offline.words import stems_of
 from diagnosis.contracts.draft import ActionRisk
 
 _REMEDY = re.compile(

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from diagnosis.agent.offline_history import Observation
-from diagnosis.agent.offline_log_text import message_of, speech_of
-from diagnosis.agent.offline_times import Onset
-from diagnosis.agent.offline_words import Match, Topic, is_chinese
+from diagnosis.agent.offline.history import Observation
+from diagnosis.agent.offline.log_text import message_of, speech_of
+from diagnosis.agent.offline.times import Onset
+from diagnosis.agent.offline.words import Match, Topic, is_chinese
 
 _ERRORS = ("ERROR", "FATAL")
 # How long before the stated time a failure may have begun: people say "about half past".

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from diagnosis.agent.offline_leads import Lead, log_begins, moment
+from diagnosis.agent.offline.leads import Lead, log_begins, moment
 
 # What the log is searched for: wide, in RE2's syntax, at most 500 characters.
 SEARCH_PATTERN = (

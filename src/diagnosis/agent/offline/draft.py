@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from diagnosis.agent.offline_category import category_of
-from diagnosis.agent.offline_changes import Change
-from diagnosis.agent.offline_guidance import Passage, risk_of
-from diagnosis.agent.offline_history import Observation
-from diagnosis.agent.offline_investigation import KNOWLEDGE_TOOL, LOG_TOOL, Investigation
-from diagnosis.agent.offline_leads import Lead, Standing, log_begins, log_ends, moment
-from diagnosis.agent.offline_log_text import quote_of, said
-from diagnosis.agent.offline_phrases import Phrases
+from diagnosis.agent.offline.category import category_of
+from diagnosis.agent.offline.changes import Change
+from diagnosis.agent.offline.guidance import Passage, risk_of
+from diagnosis.agent.offline.history import Observation
+from diagnosis.agent.offline.investigation import KNOWLEDGE_TOOL, LOG_TOOL, Investigation
+from diagnosis.agent.offline.leads import Lead, Standing, log_begins, log_ends, moment
+from diagnosis.agent.offline.log_text import quote_of, said
+from diagnosis.agent.offline.phrases import Phrases
 from diagnosis.contracts.draft import (
     Action,
     ActionRisk,

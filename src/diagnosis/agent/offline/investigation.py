@@ -12,13 +12,13 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
-from diagnosis.agent.offline_changes import SEARCH_BEFORE, SEARCH_PATTERN, Change, changes_before
-from diagnosis.agent.offline_guidance import Passage, fitting, passages_of
-from diagnosis.agent.offline_history import History, Observation
-from diagnosis.agent.offline_leads import Lead, Standing, leads_of, moment, weigh
-from diagnosis.agent.offline_log_text import alike, search_text, words_only
-from diagnosis.agent.offline_times import Onset, stated_onset, without_times
-from diagnosis.agent.offline_words import Topic, is_chinese
+from diagnosis.agent.offline.changes import SEARCH_BEFORE, SEARCH_PATTERN, Change, changes_before
+from diagnosis.agent.offline.guidance import Passage, fitting, passages_of
+from diagnosis.agent.offline.history import History, Observation
+from diagnosis.agent.offline.leads import Lead, Standing, leads_of, moment, weigh
+from diagnosis.agent.offline.log_text import alike, search_text, words_only
+from diagnosis.agent.offline.times import Onset, stated_onset, without_times
+from diagnosis.agent.offline.words import Topic, is_chinese
 
 KNOWLEDGE_TOOL = "lookup_knowledge"
 LOG_TOOL = "query_logs"

@@ -17,9 +17,9 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.usage import RequestUsage
 
-from diagnosis.agent.offline_draft import write_draft
-from diagnosis.agent.offline_history import History, read_history
-from diagnosis.agent.offline_investigation import Investigation, Step
+from diagnosis.agent.offline.draft import write_draft
+from diagnosis.agent.offline.history import History, read_history
+from diagnosis.agent.offline.investigation import Investigation, Step
 from diagnosis.contracts.evidence import InformationGain
 
 MODEL_NAME = "offline-rules"
