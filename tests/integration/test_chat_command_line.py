@@ -244,6 +244,40 @@ async def test_a_signal_while_a_tool_runs_ends_its_subprocess(chat, tmp_path, nu
     assert len(chat.requests) == 1
 
 
+STUBBORN_TOOLS = {
+    "thread": "await asyncio.to_thread(time.sleep, 60)",
+    "task": """
+    while True:
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            continue
+""",
+}
+
+
+@pytest.mark.parametrize("kind", STUBBORN_TOOLS)
+async def test_a_tool_that_cannot_be_stopped_does_not_keep_the_process(
+    chat, tmp_path, kind
+) -> None:
+    chat.plays(calls(call()), answer(draft_json()))
+    head, tail = TOOL_WITH_A_SUBPROCESS.split("async def look(request, context):")
+    rest = tail[tail.index("async def main") :]
+    look = (
+        f"async def look(request, context):\n    print(0, flush=True)\n    {STUBBORN_TOOLS[kind]}"
+    )
+    program = tmp_path / "program.py"
+    program.write_text(f"import time\n{head}{look}\n\n{rest}", encoding="utf-8")
+    async with started(sys.executable, program, base_url=chat.url, cwd=tmp_path) as process:
+        async with asyncio.timeout(START_S):
+            await process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        async with asyncio.timeout(20):  # far less than what the tool still wants to do
+            out, _ = await process.communicate()
+    assert out == b"CANCELLED\n"
+    assert process.returncode == 130
+
+
 # --- queries -------------------------------------------------------------------------------------
 
 

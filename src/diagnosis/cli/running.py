@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
+import threading
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -12,6 +15,9 @@ if TYPE_CHECKING:
 
 _GRACE_S = 1.0
 """After this the command's task is cancelled outright."""
+
+_LAST_S = 3.0
+"""After this the process ends, whatever a tool that ignores its cancellation still does."""
 
 
 def run_command(main: Callable[[Cancellation], Awaitable[int]]) -> int:
@@ -37,6 +43,8 @@ def run_command(main: Callable[[Cancellation], Awaitable[int]]) -> int:
         def interrupt(number: int) -> None:
             first = not received
             received.append(number)
+            if first:
+                _end_process_later(128 + number)
             if first and cancellation.has_listeners:
                 cancellation.cancel()
                 loop.call_later(_GRACE_S, task.cancel)
@@ -44,9 +52,7 @@ def run_command(main: Callable[[Cancellation], Awaitable[int]]) -> int:
                 task.cancel()
 
         for number in (signal.SIGINT, signal.SIGTERM):
-            with suppress(
-                NotImplementedError
-            ):  # an event loop without signals: Ctrl-C still raises
+            with suppress(NotImplementedError):  # a loop without signals: Ctrl-C still raises
                 loop.add_signal_handler(number, interrupt, number)
         return await task
 
@@ -57,3 +63,20 @@ def run_command(main: Callable[[Cancellation], Awaitable[int]]) -> int:
             raise
         status = 0
     return 128 + received[0] if received else status
+
+
+def _end_process_later(status: int) -> None:
+    """Leave no process behind a tool whose thread or task cannot be stopped.
+
+    Python waits for such threads when it exits; this one does not wait.
+    """
+
+    def end() -> None:
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):  # closed, or its reader has gone
+                stream.flush()
+        os._exit(status)
+
+    timer = threading.Timer(_LAST_S, end)
+    timer.daemon = True
+    timer.start()
