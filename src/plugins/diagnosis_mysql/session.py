@@ -107,7 +107,13 @@ async def connect_raw(address: ServerAddress, timeout_s: float) -> Any:
         "connect_timeout": timeout_s,
     }
     async with asyncio.timeout(timeout_s):
-        return await asyncmy.connect(**options)
+        connection = await asyncmy.connect(**options)
+    if (task := asyncio.current_task()) is not None and task.cancelling():
+        # the driver waits with asyncio.wait_for, which before Python 3.12 can lose a cancellation
+        # that comes as the wait ends (python/cpython#86296)
+        connection.close()
+        raise asyncio.CancelledError
+    return connection
 
 
 class Session:
