@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import uuid
 from collections.abc import Mapping, Sequence
 from datetime import datetime, tzinfo
@@ -29,6 +30,8 @@ from diagnosis.harness.tool_boundary import ToolBoundary
 from diagnosis.plugin.observer import RunObserver
 from diagnosis.plugin.reports import PluginReport
 from diagnosis.release.use_case import ReleaseDecision, ReleaseInput, decide_release
+
+logger = logging.getLogger(__name__)
 
 
 class Diagnosis:
@@ -118,7 +121,10 @@ class Diagnosis:
         limits: RunLimits | None = None,
         cancellation: Cancellation | None = None,
     ) -> RunContext:
-        """A context for one run, as `run` makes it: the deps of an agent of your own."""
+        """A context for one run, as `run` makes it: the deps of an agent of your own.
+
+        Call `end_run` with it when that agent is done, so that its records may go.
+        """
         now = reference_time or self._clock.now()
         zone = zone or (reference_time.tzinfo if reference_time else None) or self._zone
         limits = limits or self.limits
@@ -158,6 +164,10 @@ class Diagnosis:
     async def invocations(self, run_id: str) -> tuple[ToolInvocation, ...]:
         """The canonical records of a run, while retention keeps them."""
         return await self._store.of_run(run_id)
+
+    async def end_run(self, context: RunContext) -> None:
+        """End a run of an agent of your own: retention may now remove its records."""
+        await self._store.end_run(context.run_id)
 
     # --- the steps of a run ------------------------------------------------------------------
 
@@ -265,4 +275,7 @@ class Diagnosis:
                     usage=context.budget.usage(context.elapsed_s),
                 )
             )
-        await self._store.end_run(context.run_id)
+        try:
+            await self._store.end_run(context.run_id)
+        except Exception as error:  # noqa: BLE001 - only retention suffers: the outcome stands
+            logger.warning("the end of a run could not be stored: %s", type(error).__name__)

@@ -126,11 +126,13 @@ class DraftContractFailure(RunTerminated):
 
     Attributes:
         failure: which rule it breaks.
+        detail: one line for the user where the reason is known, else None.
     """
 
-    def __init__(self, failure: DraftFailure) -> None:
+    def __init__(self, failure: DraftFailure, detail: str | None = None) -> None:
         super().__init__(failure)
         self.failure = failure
+        self.detail = detail
 
 
 class ModelUnavailable(RunTerminated):

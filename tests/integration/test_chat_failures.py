@@ -30,8 +30,10 @@ async def diagnose(model, *tools, **options):
         return await diagnosis.run(DiagnosisInput(query="why?"), **options)
 
 
-def assert_one_clear_line(outcome, *words: str) -> None:
-    assert outcome.end_reason is EndReason.MODEL_UNAVAILABLE
+def assert_one_clear_line(
+    outcome, *words: str, end_reason: EndReason = EndReason.MODEL_UNAVAILABLE
+) -> None:
+    assert outcome.end_reason is end_reason
     assert outcome.detail
     assert "\n" not in outcome.detail
     assert len(outcome.detail) < 200
@@ -203,8 +205,15 @@ async def test_a_filtered_answer_says_that_the_content_was_refused(chat, edit) -
     assert len(chat.requests) == 2
 
 
-@pytest.mark.parametrize("text", [None, "", draft_json()[:40]])
-async def test_an_answer_cut_at_the_token_limit_says_so(chat, text) -> None:
+@pytest.mark.parametrize(
+    ("text", "failure"),
+    [
+        (None, EndReason.EMPTY),
+        ("", EndReason.EMPTY),
+        (draft_json()[:40], EndReason.NOT_STRICT_JSON),
+    ],
+)
+async def test_an_answer_cut_at_the_token_limit_says_so(chat, text, failure) -> None:
     def edit(body):
         body["choices"][0]["finish_reason"] = "length"
         body["choices"][0]["message"]["content"] = text
@@ -212,7 +221,7 @@ async def test_an_answer_cut_at_the_token_limit_says_so(chat, text) -> None:
     chat.plays(calls(call()), chat.edited(NULL_DRAFT, edit))
     outcome = await diagnose(chat.model())
     assert outcome.status is RunStatus.FALLBACK
-    assert_one_clear_line(outcome, "output tokens")
+    assert_one_clear_line(outcome, "output tokens", end_reason=failure)
     assert len(chat.requests) == 2
 
 

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import ValidationError
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.exceptions import ModelRetry
-from pydantic_ai.messages import ModelResponse, ModelResponsePart, TextPart, ToolCallPart
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelResponse,
+    ModelResponsePart,
+    TextPart,
+    ToolCallPart,
+)
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import RunContext as FrameworkContext
 from pydantic_ai.toolsets import AbstractToolset
 
-from diagnosis.agent.model_failure import describe_cut_answer, describe_model_failure
+from diagnosis.agent.model_failure import describe_cut, describe_model_failure, describe_refusal
 from diagnosis.agent.toolset import (
     EVIDENCE_METADATA,
     UNKNOWN_TOOL,
@@ -86,12 +93,12 @@ class HarnessCapability(AbstractCapability[RunContext]):
         calls = sum(isinstance(part, ToolCallPart) for part in response.parts)
         await self._record(ctx, response, calls, context.clock.monotonic() - began_s)
         name = request_context.model.model_name
-        if not calls and (cut := describe_cut_answer(response, name)):
-            raise ModelUnavailable(cut)
+        if not calls and (refusal := describe_refusal(response, name)):
+            raise ModelUnavailable(refusal)
         if not calls and not any(
             isinstance(part, TextPart) and part.content.strip() for part in response.parts
         ):
-            raise DraftContractFailure(DraftFailure.EMPTY)
+            raise DraftContractFailure(DraftFailure.EMPTY, describe_cut(response, name))
         if calls and context.collection.draft_requested:
             raise CollectionEnded(context.collection.stop_reason or StopReason.BUDGET_LIMIT_REACHED)
         return response
@@ -227,7 +234,8 @@ class HarnessCapability(AbstractCapability[RunContext]):
         try:
             parse_strict_json(text)
         except ValueError:
-            raise DraftContractFailure(DraftFailure.NOT_STRICT_JSON) from None
+            cut = _why_cut(ctx.messages)
+            raise DraftContractFailure(DraftFailure.NOT_STRICT_JSON, cut) from None
         ctx.deps.budget.reserve_bytes(size)
         return text
 
@@ -241,3 +249,10 @@ class HarnessCapability(AbstractCapability[RunContext]):
     ) -> Any:
         """No second try: a draft of the wrong shape is discarded."""
         raise DraftContractFailure(DraftFailure.SCHEMA_INVALID) from error
+
+
+def _why_cut(messages: Sequence[ModelMessage]) -> str | None:
+    last = messages[-1] if messages else None
+    if not isinstance(last, ModelResponse):
+        return None
+    return describe_cut(last, last.model_name or "in use")

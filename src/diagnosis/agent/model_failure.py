@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from pydantic_ai.exceptions import (
     ModelAPIError,
     ModelAuthenticationError,
@@ -35,37 +33,26 @@ def describe_model_failure(error: Exception, model_name: str) -> str:
     return f"The model {model_name} failed ({type(error).__name__})."
 
 
-def describe_cut_answer(response: ModelResponse, model_name: str) -> str | None:
-    """One line if the provider ended the final answer before it was one; else None.
-
-    A whole JSON text counts as an answer, whatever reason the provider gives for its end.
-    """
-    reason = _CUT.get(response.finish_reason or "stop")
-    if reason is None:
+def describe_refusal(response: ModelResponse, model_name: str) -> str | None:
+    """One line if the provider's content filter took the place of an answer; else None."""
+    if response.finish_reason != "content_filter":
         return None
     text = "".join(part.content for part in response.parts if isinstance(part, TextPart))
     try:
         parse_strict_json(text)
     except ValueError:
-        return reason(model_name)
-    return None
+        return f"The model {model_name} refused the content of this run."
+    return None  # a whole JSON text is an answer, whatever reason is given for its end
 
 
-def _refused(model_name: str) -> str:
-    return f"The model {model_name} refused the content of this run."
-
-
-def _out_of_tokens(model_name: str) -> str:
+def describe_cut(response: ModelResponse, model_name: str) -> str | None:
+    """One line if the answer ended because it may have no more tokens; else None."""
+    if response.finish_reason != "length":
+        return None
     return (
         f"The model {model_name} ran out of output tokens in the middle of its answer; "
         "raise limits.max_output_tokens."
     )
-
-
-_CUT: dict[str, Callable[[str], str]] = {
-    "content_filter": _refused,
-    "length": _out_of_tokens,
-}
 
 
 def _status_below_400(error: ModelAPIError) -> int | None:

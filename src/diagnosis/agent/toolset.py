@@ -32,7 +32,10 @@ class _RawArguments:
 
     def validate_python(self, input: Any, **_: Any) -> dict[str, Any]:  # noqa: A002 - the protocol's name
         """Providers that parse arguments themselves hand over a dict."""
-        return {"raw": json.dumps(input, ensure_ascii=False)}
+        try:
+            return {"raw": json.dumps(input, ensure_ascii=False)}
+        except (TypeError, ValueError, RecursionError):  # no JSON: the boundary answers that
+            return {"raw": ""}
 
 
 class EvidenceToolset(AbstractToolset[RunContext]):

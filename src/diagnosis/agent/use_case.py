@@ -126,7 +126,7 @@ class DiagnosisAgent:
             )
         except ObserverFailed as failed:
             return _loop_end(failed)
-        return LoopEnd(end_reason=EndReason(refused.failure.value))
+        return LoopEnd(end_reason=EndReason(refused.failure.value), detail=refused.detail)
 
 
 def _usage_limits(limits: RunLimits) -> UsageLimits:

@@ -51,6 +51,11 @@ def chat_model(name: str, *, base_url: str | None = None, api_key: str | None = 
         raise _unusable(name, str(error)) from None
     except ImportError:
         raise _missing_client(provider) from None
+    except Exception as error:  # noqa: BLE001 - each provider's client refuses in its own way
+        raise ConfigurationError(
+            f"The model {name!r} cannot be used: its client refused ({type(error).__name__}).",
+            "Check that the provider's API key is set and not blank.",
+        ) from None
 
 
 def _with_key(api_key: str) -> Any:

@@ -113,3 +113,15 @@ def test_key_of_the_settings_is_not_handed_to_a_gateway() -> None:
     refused = refusal("gateway/openai:x", api_key=KEY)
     assert "gateway" in refused.problem
     assert KEY not in str(refused)
+
+
+@pytest.mark.parametrize("key", ["", " "])
+@pytest.mark.parametrize("name", ["openai:x", "anthropic:x"])
+def test_a_blank_key_is_refused_or_left_to_the_server_but_never_a_traceback(
+    monkeypatch: pytest.MonkeyPatch, name: str, key: str
+) -> None:
+    monkeypatch.setenv(f"{name.partition(':')[0].upper()}_API_KEY", key)
+    try:
+        assert chat_model(name).model_name == "x"
+    except ConfigurationError as refused:
+        assert "API key" in refused.mend or "_API_KEY" in refused.problem
