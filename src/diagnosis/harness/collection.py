@@ -9,6 +9,8 @@ from collections.abc import Sequence
 
 from diagnosis.contracts.run import StopReason
 
+_LONGEST_ID = 256
+
 
 class Collection:
     """State of one run's collecting. Used from the run's own task only."""
@@ -57,7 +59,10 @@ class Collection:
         self._last_id = evidence_calls[-1][0] if evidence_calls else None
 
     def unique_id(self, proposed: str, step: int, taken: Sequence[str]) -> str:
-        """The id to use for a call: the provider's own, unless it is empty or was used before.
+        """The id to use for a call: the provider's own, unless it is unfit or was used before.
+
+        Unfit is what no result could repeat: an empty id, one of more than 256 characters, and one
+        that is not valid Unicode.
 
         Args:
             proposed: what the provider sent.
@@ -65,7 +70,7 @@ class Collection:
             taken: ids already given to earlier calls of the same response.
         """
         used = self._used_ids.union(taken)
-        if proposed and proposed not in used:
+        if _is_fit(proposed) and proposed not in used:
             return proposed
         number = len(taken) + 1
         while (replacement := f"call_{step}_{number}") in used:
@@ -80,3 +85,13 @@ class Collection:
         """Number of the next record of the run, from 1."""
         self._sequence += 1
         return self._sequence
+
+
+def _is_fit(tool_call_id: str) -> bool:
+    if not 0 < len(tool_call_id) <= _LONGEST_ID:
+        return False
+    try:
+        tool_call_id.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

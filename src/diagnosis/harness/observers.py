@@ -28,17 +28,23 @@ class RunEvents:
         self._observers = list(observers)
 
     async def emit(self, event: RunEvent) -> None:
-        """Deliver one event.
+        """Deliver one event to every observer, also when the run is cancelled meanwhile.
 
         Raises:
             ObserverFailed: a required observer raised or did not return in time.
+            asyncio.CancelledError: the run's task was cancelled while an observer had the event.
         """
         required_failed = False
+        cancelled: asyncio.CancelledError | None = None
         for observer in tuple(self._observers):
             try:
                 async with asyncio.timeout(OBSERVER_TIMEOUT_S):
                     await observer.on_event(event)
-            except Exception as error:  # noqa: BLE001 - an observer may raise anything
+            except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - an observer may raise anything
+                if isinstance(error, asyncio.CancelledError) and _task_is_cancelled():
+                    # the run's, not the observer's: those after it still hear what happened
+                    cancelled = error
+                    continue
                 self._observers.remove(observer)
                 # the class only: an exception's text may hold what must not be logged
                 logger.warning(
@@ -48,5 +54,12 @@ class RunEvents:
                     type(error).__name__,
                 )
                 required_failed = required_failed or observer.required
+        if cancelled is not None:
+            raise cancelled
         if required_failed:
             raise ObserverFailed
+
+
+def _task_is_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
