@@ -188,21 +188,23 @@ class Diagnosis:
 
     async def _decide(self, context: RunContext, query: str, loop: LoopEnd) -> ReleaseDecision:
         try:
-            decision = decide_release(
-                ReleaseInput(
-                    run_id=context.run_id,
-                    query=query,
-                    loop=loop,
-                    invocations=await self._records(context.run_id),
-                    stop_reason=context.collection.stop_reason,
-                    usage=context.budget.usage(context.elapsed_s),
-                    model=self._agent.model.model_name,
-                    rule_based=getattr(self._agent.model, "rule_based", False),
-                )
-            )
-            await self._announce(context, decision)
+            records = await self._records(context.run_id)
         except StoreFailed:
             return ReleaseDecision(RunStatus.FAILED, EndReason.STORE_FAILED, ProgressSnapshot())
+        decision = decide_release(
+            ReleaseInput(
+                run_id=context.run_id,
+                query=query,
+                loop=loop,
+                invocations=records,
+                stop_reason=context.collection.stop_reason,
+                usage=context.budget.usage(context.elapsed_s),
+                model=self._agent.model.model_name,
+                rule_based=getattr(self._agent.model, "rule_based", False),
+            )
+        )
+        try:
+            await self._announce(context, decision)
         except ObserverFailed:
             return ReleaseDecision(RunStatus.FAILED, EndReason.OBSERVER_FAILED, decision.progress)
         if context.cancellation.cancelled:

@@ -20,13 +20,16 @@ class RunState(StrEnum):
     BUDGET_EXHAUSTED = "BUDGET_EXHAUSTED"
 
 
+_FAILED_FOR_A_LIMIT = {
+    EndReason.TIMED_OUT: RunState.TIMED_OUT,
+    EndReason.BUDGET_EXHAUSTED: RunState.BUDGET_EXHAUSTED,
+}
+
+
 def terminal_state(status: RunStatus, end_reason: EndReason | None) -> RunState:
     """The state that belongs to a status and its reason."""
-    if status is RunStatus.FAILED and end_reason in (
-        EndReason.TIMED_OUT,
-        EndReason.BUDGET_EXHAUSTED,
-    ):
-        return RunState(end_reason.value)
+    if status is RunStatus.FAILED and end_reason is not None:
+        return _FAILED_FOR_A_LIMIT.get(end_reason, RunState.FAILED)
     return RunState(status.value)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
@@ -49,7 +48,7 @@ class FakeTool:
 
     def __init__(
         self,
-        answer: EvidenceResult | Exception | Collect | Any = None,
+        answer: EvidenceResult | Exception | Collect | None = None,
         *,
         name: str = "look_up",
         reference: bool = False,
@@ -68,8 +67,6 @@ class FakeTool:
         self.requests.append(request)
         if isinstance(self._answer, Exception):
             raise self._answer
-        if callable(self._answer):
-            result: EvidenceResult = await self._answer(request, context)
-            return result
-        given: EvidenceResult = self._answer
-        return given
+        if isinstance(self._answer, EvidenceResult):
+            return self._answer
+        return await self._answer(request, context)
