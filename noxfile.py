@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 import tempfile
 from pathlib import Path
@@ -117,7 +118,13 @@ def install(session: nox.Session, *requirements: str) -> None:
     """Install requirements, and with uv what builds them, at the pinned versions.
 
     Compiled while they are installed: where Python may not write bytecode, every start would
-    compile them again.
+    compile them again. Nothing is done where the same was installed already.
     """
+    pins = [(ROOT / name).read_text() for name in ("pyproject.toml", PINS[1])]
+    wanted = hashlib.sha256("\n".join([*requirements, *pins]).encode()).hexdigest()
+    stamp = Path(session.virtualenv.location) / "installed.sha256"
+    if stamp.is_file() and stamp.read_text() == wanted:
+        return
     env = {"UV_BUILD_CONSTRAINT": PINS[1], "UV_COMPILE_BYTECODE": "1"}
     session.install(*PINS, *requirements, env=env)
+    stamp.write_text(wanted)
