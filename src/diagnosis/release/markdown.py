@@ -169,7 +169,12 @@ def _footer(checks: Checks | None, usage: RunUsage, words: Wording) -> list[str]
 
 
 def _scope(scope: dict[str, Any]) -> str:
-    parts = [f"{key}={_short(value)}" for key, value in scope.items() if value is not None]
+    parts = [
+        f"{key}={_short(value)}"
+        for key, value in scope.items()
+        # a cursor is for the next call, not for a reader
+        if value is not None and not key.endswith("cursor")
+    ]
     return _inline(", ".join(parts))
 
 

@@ -91,7 +91,10 @@ ENGLISH = Wording(
         FallbackType.INSUFFICIENT_EVIDENCE: (
             "The evidence collected in this run does not carry a root cause."
         ),
-        FallbackType.MISSING_REQUIRED_CONTEXT: ("Information is missing that only you can supply."),
+        FallbackType.MISSING_REQUIRED_CONTEXT: (
+            "What was searched carries no answer, and what is missing only you can supply: compare "
+            "the scopes below with the time and the systems you mean."
+        ),
         FallbackType.BUDGET_EXHAUSTED: (
             "The run reached its limits before the evidence carried a root cause."
         ),
