@@ -229,7 +229,9 @@ class Diagnosis:
                     violations=tuple(each.code.value for each in verification.violations),
                 )
             )
-        fallback = decision.release.fallback if decision.release else None
+        if decision.release is None:
+            return
+        fallback = decision.release.fallback
         await context.events.emit(
             Released(
                 run_id=context.run_id,

@@ -113,6 +113,7 @@ def _without_conclusion(
         if ready and not asks
         else FallbackType.MISSING_REQUIRED_CONTEXT,
         facts=quoted or progress.facts,
+        verification=verification,
     )
 
 
@@ -122,9 +123,12 @@ def _with_conclusion(
     verification = check_draft(draft, given.invocations, run_id=given.run_id)
     checks = _checks(verification)
     if not verification.accepted:
-        refused = _fallback(given, progress, FallbackType.EVIDENCE_VERIFICATION_FAILED)
-        return ReleaseDecision(
-            refused.status, None, progress, refused.release, checks, verification
+        return _fallback(
+            given,
+            progress,
+            FallbackType.EVIDENCE_VERIFICATION_FAILED,
+            checks=checks,
+            verification=verification,
         )
     report = build_report(
         draft,
@@ -154,6 +158,8 @@ def _fallback(
     fallback_type: FallbackType,
     *,
     facts: tuple[VerifiedFact, ...] | None = None,
+    checks: Checks | None = None,
+    verification: Verification | None = None,
 ) -> ReleaseDecision:
     fallback = Fallback(
         type=fallback_type,
@@ -173,6 +179,8 @@ def _fallback(
         given.loop.end_reason,
         progress,
         Release(fallback=fallback, markdown=markdown),
+        checks or Checks(),
+        verification,
     )
 
 

@@ -242,8 +242,10 @@ async def test_a_failing_model_ends_with_one_line_and_what_was_found(failure, wo
     assert len(model.seen) == 7
 
 
-async def test_a_failing_model_without_facts_fails_the_run():
-    outcome = await diagnose(ScriptedModel(ModelHTTPError(503, "m")))
+async def test_a_failing_model_without_facts_fails_the_run_and_releases_nothing():
+    observer = RecordingObserver()
+    outcome = await diagnose(ScriptedModel(ModelHTTPError(503, "m")), observers=[observer])
+    assert "Released" not in observer.names
     assert (outcome.status, outcome.end_reason) == (RunStatus.FAILED, EndReason.MODEL_UNAVAILABLE)
     assert outcome.detail.endswith(".")
 
@@ -260,6 +262,7 @@ async def test_a_failing_model_without_facts_fails_the_run():
         "ToolCallStarted",
         "ToolCallFinished",
         "DraftReceived",
+        "GuardFinished",
         "Released",
     ],
 )

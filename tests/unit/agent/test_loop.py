@@ -201,6 +201,7 @@ async def test_events_tell_the_whole_run_in_order_and_no_content():
         "ModelCallStarted",
         "ModelCallFinished",
         "DraftReceived",
+        "GuardFinished",
         "Released",
         "RunEnded",
     ]
