@@ -10,10 +10,13 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from os.path import commonprefix
+from typing import cast
 
 from pydantic import JsonValue
 
 from diagnosis.harness.redaction import ItemRedactor, named_mask, redact_text
+from diagnosis.harness.redaction_pairs import paired
+from diagnosis.harness.redaction_patterns import mask
 
 # Characters looked at behind a cut, so that a secret that straddles it is recognised.
 _LOOK_AHEAD = 8_192
@@ -156,6 +159,7 @@ class _Bounded:
         pairs = iter(value.items()) if isinstance(value, dict) else ((key, v) for v in value)
         self._path.add(id(value))
         seen: set[str] = set()
+        secret = paired(cast("dict[str, JsonValue]", value)) if branch.named else {}
         for name, inner in pairs:
             if self._left <= 0 or len(self._path) > _DEEPEST:
                 break
@@ -166,7 +170,12 @@ class _Bounded:
                 continue
             seen.add(shown)
             self._left -= len(shown)
-            branch.entries.append((shown, self.copy(inner, name)))  # type: ignore[arg-type] # str or None
+            node = (
+                _Text(mask(secret[name]).encode())
+                if isinstance(name, str) and name in secret
+                else self.copy(inner, name)  # type: ignore[arg-type] # str or None
+            )
+            branch.entries.append((shown, node))
         self._path.discard(id(value))
         branch.left_out = len(value) - len(branch.entries)
         self.complete = self.complete and not branch.left_out

@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from diagnosis.harness.redaction_keys import PrivateKeyMasker
 from diagnosis.harness.redaction_names import MASK, Named, named_secret
+from diagnosis.harness.redaction_pairs import paired
 from diagnosis.harness.redaction_patterns import RULES, Rule, apply, mask
 
 
@@ -53,7 +54,7 @@ class ItemRedactor:
             rules: those that may find something in it, where that is known (see `hinted`).
         """
         self._rules = rules
-        return {self.name(key): self.value(value, key) for key, value in fields.items()}
+        return self._members(fields)
 
     def value(self, value: JsonValue, key: str | None = None) -> JsonValue:
         """One value of the next item, and the name it stands under."""
@@ -63,10 +64,17 @@ class ItemRedactor:
         if isinstance(value, str):
             return self._text(value, key or "")
         if isinstance(value, dict):
-            return {self.name(name): self.value(inner, name) for name, inner in value.items()}
+            return self._members(value)
         if isinstance(value, list):
             return [self.value(inner, key) for inner in value]
         return value
+
+    def _members(self, members: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        secret = paired(members)
+        return {
+            self.name(name): mask(secret[name]) if name in secret else self.value(inner, name)
+            for name, inner in members.items()
+        }
 
     def name(self, name: str) -> str:
         """A field's name, which may itself hold a secret."""

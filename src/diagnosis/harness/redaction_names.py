@@ -73,8 +73,12 @@ STATUS = re.compile(
     r"|authentication|disabled|enabled|hidden|masked|unauthorized|revoked|valid|error)\Z",
     re.IGNORECASE,
 )
+_SWITCH = re.compile(
+    r"(?:on|off|default|auto|force|require|low|medium|strong|string|text)\Z", re.IGNORECASE
+)
 _DIGITS = re.compile(r"[\d.,]{1,5}\Z")
 _CHUNK = re.compile(r"[A-Za-z0-9]{8,}")
+_BLOCK_SCALAR = re.compile(r"[|>][-+0-9]{0,2}\Z")
 _NEXT_PAIR = re.compile(r"[\w.\-]{1,40}[=:]")
 
 
@@ -83,6 +87,14 @@ def looks_random(value: str) -> bool:
     return any(
         any(map(str.isdigit, chunk)) and any(map(str.isalpha, chunk))
         for chunk in _CHUNK.findall(value)
+    )
+
+
+def is_plain(value: str) -> bool:
+    """Whether a value is no secret: absent, masked, a remark, a count, a path or a reference."""
+    return not value or any(
+        pattern.match(value)
+        for pattern in (_ABSENT, MASK, STATUS, _SWITCH, _DIGITS, _PATH, _REFERENCE)
     )
 
 
@@ -145,7 +157,7 @@ WORDS = (
     (r"w(?<=pw)d|w(?<=psw)d", r"pwd\d?|pswd"),
     (r"secret", r"secrets?"),
     (r"k(?<=tok)en", r"token"),
-    (r"key", r"key"),
+    (r"key", r"key(?:_base)?"),
     (r"cred", r"credentials?"),
     (r"n_string", r"authentication_string"),
 )
@@ -226,6 +238,8 @@ def _assigned(text: str, low: str, found: re.Match[str]) -> Span | None:
         return None
     start, end, quoted = span
     value = text[start:end]
+    if _BLOCK_SCALAR.match(value) and not quoted:
+        return None  # YAML: the value is on the next line
     if found["sep"] is None:
         flag = _FLAG.search(before) is not None or before.endswith("require")
         if quoted and not named.weak and " " not in value:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from diagnosis.harness import redaction_pairs as pairs
 from diagnosis.harness import redaction_shapes as shapes
 from diagnosis.harness.redaction_names import (
     MASK,
@@ -63,6 +64,9 @@ def _wide(text: str, low: str) -> bool:
     return not text.isascii() and any(word in text for word in ("密", "口令", "令牌"))
 
 
+# in a text, or in the JSON text of an item
+_LINE_BELOW = r":[ \t]{0,4}(?:[|>][-+0-9]{0,2})?[ \t]{0,4}(?:\r|\\r)?(?:\n|\\n)"
+
 # The hints are patterns that begin with one plain letter, rare where there is a choice: such a
 # search is the fastest there is, faster than `in` for a word that is absent.
 RULES: tuple[Rule, ...] = (
@@ -78,7 +82,13 @@ RULES: tuple[Rule, ...] = (
         _in_low(r"=(?:(?<=jsessionid=)|(?<=phpsessid=)|(?<=net_sessionid=)|(?<=ct\.sid=))"),
         shapes.sessions,
     ),
+    Rule(_in_low(r"val(?:ue)?[\\\"'` \t]{0,10}[:=]"), pairs.values_beside),
+    Rule(_in_low(r">(?:(?<=[\"']>)|(?<=<value>)|(?<=<string>))"), pairs.element_texts),
+    Rule(_in_low(_LINE_BELOW), pairs.next_lines),
     *(Rule(_in_low(hint), assignments(word)) for hint, word in WORDS),
+    Rule(_in_low(r"d\((?:(?<=word\()|(?<=wd\())"), pairs.calls),
+    Rule(_in_low(r"%3[ad]"), pairs.encoded),
+    Rule(_in_low(r"pass(?:w|phrase |code )|w(?<=pw)d "), pairs.prose),
     Rule(
         _in_low(r"=(?:(?<=sig=)|(?<=sign=)|(?<=signature=)|(?<=key=)|(?<=auth=))"), shapes.queries
     ),

@@ -203,6 +203,7 @@ _SEPARATE = {
     "a": re.compile(r"redis-cli"),
     "u": re.compile(r"curl|wget"),
 }
+_PUBLISHED = re.compile(r"(?:[\d.]{1,40}:)?[\d\-]{1,11}(?::[\d\-]{1,11})?(?:/(?:tcp|udp|sctp))?\Z")
 _IDENTIFIED = re.compile(r"identified (?:with \S{1,64} )?(?:by|as) (?:password )?['\"]([^'\"\n]+)")
 
 
@@ -219,6 +220,8 @@ def commands(text: str, low: str) -> Iterator[Span]:
         if found[1] == "p" and not found[2] and _ATTACHED.search(before):
             yield start, end, SecretKind.PASSWORD
         elif _SEPARATE[found[1]].search(before) and not text.startswith("-", start):
+            if found[1] == "p" and "sshpass" not in before and _PUBLISHED.match(text[start:end]):
+                continue  # docker run -p 8080:80
             if found[1] == "u":
                 start = text.find(":", start, end) + 1
             if 0 < start < end:

@@ -25,6 +25,10 @@ HOSTILE = [
     "mysql -pa", "curl -u a:", " -p", " -u", "identified by ", "identified by '",
     "密码", "密码：", "密码是", "[REDACTED:", "[REDACTED:password]", "password=[REDACTED:password]",
     "<password>", "jsessionid=", "hooks.slack.com/services/", "pass", "pwd=", "pass=", "\n", "\\n",
+    'password","value":"', "password, value=", 'password" value="', "value=", 'password">',
+    'password"<>', "password</name>", "password</name><value>", ">", "password:\n ",
+    "password: |\n ", 'password("', "password%3d", "password%22%3a%22", "password is ",
+    "password for a ", "password , ",
 ]  # fmt: skip
 
 
