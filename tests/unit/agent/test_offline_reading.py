@@ -39,6 +39,7 @@ NOW = datetime(2026, 3, 12, 14, 45, tzinfo=timezone(timedelta(hours=1)))
         ("why do ssh logins fail", (set(), {"ssh"}, set(), {"login"})),
         ("转账为什么一直失败？", (set(), set(), {"转账"}, set())),
         ("数据库连接超时", (set(), set(), set(), {"database", "connection", "timeout"})),
+        ("OutOfMemoryError in worker", ({"OutOfMemoryError"}, {"worker"}, set(), {"memory"})),
     ],
 )
 def test_what_a_question_is_about(question: str, expected: tuple[set[str], ...]) -> None:

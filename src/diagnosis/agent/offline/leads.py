@@ -169,11 +169,13 @@ def _relevance(
     lead: Lead, topic: Topic, text: Match, place: Match, question: str, onset: Onset | None
 ) -> tuple[bool, bool]:
     """Whether a lead answers to the question, and whether their words could be compared at all."""
+    if topic.error_classes and not (topic.error_classes & text.identifiers or text.concepts):
+        return False, True  # it asks for one kind of error, and this is another
     if text.named or place.named:
         return True, True
     if not topic.has_subject:
         # "what is wrong?" is answered by whatever is new
-        return (bool(text.concepts) if topic.concepts else lead.new), True
+        return (_speaks_of_it(topic, text, place) if topic.concepts else lead.new), True
     if topic.concepts and not text.concepts:
         return False, True
     if topic.identifiers or is_chinese(question) == is_chinese(lead.message):
@@ -190,7 +192,14 @@ def _asked_for(topic: Topic, text: Match, place: Match, onset: Onset | None) -> 
     if onset is not None:
         return False
     about = bool(place.named) or not topic.has_subject
-    return bool(text.subjects) or (about and bool(text.concepts))
+    return bool(text.subjects) or (about and _speaks_of_it(topic, text, place))
+
+
+def _speaks_of_it(topic: Topic, text: Match, place: Match) -> bool:
+    """Whether it shares the question's concepts, and what fails among them if one says that."""
+    if not topic.things:
+        return bool(text.concepts)
+    return bool(topic.things & (text.concepts | place.concepts))
 
 
 def _not_before(lead: Lead, onset: Onset | None) -> bool:

@@ -58,3 +58,8 @@ CONCEPTS = {name: frozenset(words.split()) for name, words in _MEANINGS.items()}
 
 Latin words are compared as stems, Chinese ones as they stand.
 """
+
+THINGS = frozenset(
+    {"cache", "certificate", "database", "disk", "memory", "names", "processor", "queue", "replica"}
+)
+"""Concepts that name what fails; the others say how it does: "the database is slow"."""

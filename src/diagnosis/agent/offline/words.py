@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from diagnosis.agent.offline.lexicon import CONCEPTS, GENERIC, GENERIC_CHINESE
+from diagnosis.agent.offline.lexicon import CONCEPTS, GENERIC, GENERIC_CHINESE, THINGS
 
 _CJK = re.compile(r"[\u3400-\u9fff]")
 _CJK_RUN = re.compile(r"[\u3400-\u9fff]+")
 _LATIN = re.compile(r"[A-Za-z0-9_$][A-Za-z0-9_$./:@-]*")
+_ERROR_CLASS = re.compile(r"[A-Z]\w*(?:Error|Exception)")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _ALPHABETIC = re.compile(r"[A-Za-z]+")
 _SEPARATOR = re.compile(r"[-_\s]+")
@@ -110,6 +111,10 @@ class Topic:
                 continue
             if concept := _concept_of(word):
                 concepts.add(concept)
+            if _is_error_class(word):
+                identifiers.add(word)
+            elif concept:
+                continue
             elif is_identifier(word) and not (shouting and word.isalpha()):
                 identifiers.add(word)
             else:
@@ -127,6 +132,16 @@ class Topic:
         return cls(frozenset(identifiers), frozenset(words), frozenset(pieces), frozenset(concepts))
 
     @property
+    def things(self) -> frozenset[str]:
+        """Those of its concepts that name what fails, where the others say how."""
+        return self.concepts & THINGS
+
+    @property
+    def error_classes(self) -> frozenset[str]:
+        """Those of its identifiers that name one kind of error: NullPointerException."""
+        return frozenset(filter(_is_error_class, self.identifiers))
+
+    @property
     def has_subject(self) -> bool:
         """Whether the question names what fails, beyond words of operations."""
         return bool(self.identifiers or self.words or self.pieces)
@@ -140,6 +155,10 @@ class Topic:
             | frozenset(p for p in self.pieces if _has_piece(p, text)),
             concepts=frozenset(name for name in self.concepts if _speaks_of(name, text, stems)),
         )
+
+
+def _is_error_class(word: str) -> bool:
+    return _ERROR_CLASS.fullmatch(word) is not None
 
 
 def _concept_of(word: str) -> str | None:
