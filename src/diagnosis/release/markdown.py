@@ -11,10 +11,11 @@ from diagnosis.contracts.draft import Conclusion, StatementKind
 from diagnosis.contracts.evidence import EvidenceStatus
 from diagnosis.contracts.progress import CheckedScope, VerifiedFact
 from diagnosis.contracts.release import Checks, Citation, Fallback, FallbackType, Report
-from diagnosis.contracts.run import RunUsage
+from diagnosis.contracts.run import DraftFailure, EndReason, RunUsage
 from diagnosis.release.wording import Wording, wording_for
 
-_SCOPE_CHARACTERS = 160
+_SCOPE_CHARACTERS = 120
+_DRAFT_FAILURES = frozenset(EndReason(failure.value) for failure in DraftFailure)
 
 
 def report_markdown(report: Report, fallback: Fallback, checks: Checks, usage: RunUsage) -> str:
@@ -37,14 +38,20 @@ def report_markdown(report: Report, fallback: Fallback, checks: Checks, usage: R
 
 
 def fallback_markdown(
-    query: str, fallback: Fallback, usage: RunUsage, *, rule_based: bool, detail: str | None
+    query: str,
+    fallback: Fallback,
+    usage: RunUsage,
+    *,
+    rule_based: bool,
+    end_reason: EndReason | None,
+    detail: str | None,
 ) -> str:
     """The honest answer without a diagnosis: deterministic, and no cause is inferred."""
     words = wording_for(query)
     lines = [f"# {words.no_diagnosis}", ""]
     if rule_based:
         lines += [f"> {words.rule_based}", ""]
-    lines += [f"**{words.question}:** {_inline(query)}", "", words.fallback[fallback.type], ""]
+    lines += [f"**{words.question}:** {_inline(query)}", "", _why(fallback, end_reason, words), ""]
     if detail:
         lines += [_inline(detail), ""]
     lines += [f"## {words.checked}", "", *_scopes(fallback.checked_scopes, words), ""]
@@ -54,13 +61,22 @@ def fallback_markdown(
     return "\n".join(lines)
 
 
+def _why(fallback: Fallback, end_reason: EndReason | None, words: Wording) -> str:
+    """Why there is no diagnosis; a failure of the model is not told as one of the evidence."""
+    if end_reason is EndReason.MODEL_UNAVAILABLE:
+        return words.model_failed
+    if end_reason in _DRAFT_FAILURES:
+        return words.draft_discarded.format(reason=end_reason)
+    return words.fallback[fallback.type]
+
+
 def _conclusion(conclusion: Conclusion, words: Wording) -> list[str]:
-    details = [f"{words.category}: {conclusion.fault_category}"]
+    details = [f"{words.category}: {words.of(conclusion.fault_category)}"]
     if conclusion.fault_source:
         details.append(f"{words.source}: {_inline(conclusion.fault_source)}")
     if conclusion.fault_target:
         details.append(f"{words.target}: {_inline(conclusion.fault_target)}")
-    details.append(f"{words.confidence}: {conclusion.confidence}")
+    details.append(f"{words.confidence}: {words.of(conclusion.confidence)}")
     return [
         f"## {words.root_cause}",
         "",
@@ -103,7 +119,8 @@ def _actions(report: Report, words: Wording) -> list[str]:
     if not report.actions:
         return []
     lines = [
-        f"- {_inline(action.action)} ({words.risk}: {action.risk}) — {_inline(action.rationale)}"
+        f"- {_inline(action.action)} ({words.risk}: {words.of(action.risk)})"
+        f" — {_inline(action.rationale)}"
         for action in report.actions
     ]
     return [f"## {words.actions}", "", words.proposals, "", *lines, ""]
@@ -155,7 +172,7 @@ def _footer(checks: Checks | None, usage: RunUsage, words: Wording) -> list[str]
     lines = ["---", ""]
     if checks is not None:
         results = checks.model_dump(mode="json")
-        shown = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in results.items())
+        shown = ", ".join(f"{words.of(name)} {words.of(value)}" for name, value in results.items())
         lines.append(f"{words.checks}: {shown}  ")
     calls = words.calls.format(
         models=usage.model_calls, tools=usage.tool_calls, seconds=usage.seconds
@@ -181,7 +198,9 @@ def _scope(scope: dict[str, Any]) -> str:
 def _short(value: Any) -> str:
     """A value of a scope without JSON's punctuation, cut where it is long."""
     if isinstance(value, dict):
-        text = " ".join(_short(inner) for inner in value.values() if inner is not None)
+        named = [(name, _short(inner)) for name, inner in value.items() if inner is not None]
+        more = ", ".join(f"{name} {text}" for name, text in named[1:])
+        text = (named[0][1] if named else "") + (f" ({more})" if more else "")
     elif isinstance(value, list):
         text = "; ".join(_short(inner) for inner in value)
     else:
@@ -197,7 +216,8 @@ def _inline(text: str) -> str:
     line = _one_line(text)
     line = re.sub(r"[\\`*\[<]|~~", r"\\\g<0>", line)
     line = re.sub(r"(?<![^\W_])_|_(?![^\W_])", r"\\_", line)
-    return re.sub(r"\A(?:[#>+=|-]|\d+[.)])", r"\\\g<0>", line)
+    line = re.sub(r"\A(\d+)([.)])(?=\s)", r"\1\\\2", line)
+    return re.sub(r"\A(?:#{1,6}(?=\s)|[-+](?=\s)|[-=]+\Z|>)", r"\\\g<0>", line)
 
 
 def _code(text: str) -> str:

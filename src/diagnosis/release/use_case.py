@@ -172,6 +172,7 @@ def _fallback(
         fallback,
         given.usage,
         rule_based=given.rule_based,
+        end_reason=given.loop.end_reason,
         detail=given.loop.detail,
     )
     return ReleaseDecision(

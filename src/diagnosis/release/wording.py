@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from diagnosis.contracts.release import FallbackType
@@ -47,7 +48,14 @@ class Wording:
     calls: str
     tokens: str
     not_reported: str
-    fallback: dict[FallbackType, str]
+    draft_discarded: str
+    model_failed: str
+    fallback: Mapping[FallbackType, str]
+    values: Mapping[str, str]
+
+    def of(self, value: str) -> str:
+        """An enum's value, or a check's name, as this language says it."""
+        return self.values.get(value, value)
 
 
 ENGLISH = Wording(
@@ -84,9 +92,15 @@ ENGLISH = Wording(
     ),
     checks="Checks",
     cost="Cost",
-    calls="{models} model calls, {tools} tool calls, {seconds:.1f} s",
-    tokens="{tokens:,} tokens",
+    calls="model calls {models}, tool calls {tools}, {seconds:.1f} s",
+    tokens="tokens {tokens:,}",
     not_reported="tokens not reported",
+    draft_discarded=(
+        "The model's answer could not be used ({reason}) and was discarded; that says nothing "
+        "about the evidence. What was found is below: ask again, or use another model."
+    ),
+    model_failed="The model failed before it could answer. What had been found by then is below.",
+    values={"semantic_check": "semantic check"},
     fallback={
         FallbackType.INSUFFICIENT_EVIDENCE: (
             "The evidence collected in this run does not carry a root cause."
@@ -145,6 +159,33 @@ CHINESE = Wording(
     calls="模型调用 {models} 次，工具调用 {tools} 次，{seconds:.1f} 秒",
     tokens="{tokens:,} 个 token",
     not_reported="未报告 token 用量",
+    draft_discarded=(
+        "模型的回答无法使用（{reason}），已被丢弃；这并不说明证据的任何情况。"
+        "已找到的内容见下：请重试或更换模型。"
+    ),
+    model_failed="模型在给出回答之前失败。此前已找到的内容见下。",
+    values={
+        "citations": "引用",
+        "quotes": "引文",
+        "values": "数值",
+        "semantic_check": "语义",
+        "PASSED": "通过",
+        "FAILED": "未通过",
+        "NOT_RUN": "未运行",
+        "HIGH": "高",
+        "MEDIUM": "中",
+        "LOW": "低",
+        "DATABASE": "数据库",
+        "DEPENDENCY": "依赖",
+        "CODE": "代码",
+        "CONFIGURATION": "配置",
+        "CAPACITY": "容量",
+        "NETWORK": "网络",
+        "INFRASTRUCTURE": "基础设施",
+        "DATA": "数据",
+        "SECURITY": "安全",
+        "OTHER": "其他",
+    },
     fallback={
         FallbackType.INSUFFICIENT_EVIDENCE: "本次运行收集到的证据不足以支撑根因结论。",
         FallbackType.MISSING_REQUIRED_CONTEXT: (

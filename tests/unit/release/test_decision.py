@@ -15,8 +15,9 @@ from diagnosis.contracts.evidence import (
     ToolInvocation,
 )
 from diagnosis.contracts.release import CheckStatus, FallbackType
-from diagnosis.contracts.run import EndReason, RunStatus, RunUsage, StopReason
+from diagnosis.contracts.run import DraftFailure, EndReason, RunStatus, RunUsage, StopReason
 from diagnosis.release.use_case import ReleaseInput, decide_release
+from diagnosis.release.wording import CHINESE, ENGLISH
 from diagnosis.testing import draft_json
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -181,7 +182,7 @@ def test_a_report_resolves_every_citation_to_its_call():
     assert markdown.index("## Root cause") < markdown.index("## Evidence")
     for number in (1, 2, 3):
         assert f"\n{number}. `query_logs`" in markdown
-    assert "1,234 tokens" in markdown
+    assert "tokens 1,234" in markdown
     assert "NOT_RUN" in markdown
 
 
@@ -296,7 +297,10 @@ def test_the_offline_rules_are_named_wherever_their_answer_stands():
         ("<script>alert(1)</script>", "\\<script>alert(1)\\</script>"),
         ("see [link](http://x)", "see \\[link](http://x)"),
         ("a `code` and *bold* and __init__", "a \\`code\\` and \\*bold\\* and \\_\\_init\\_\\_"),
-        ("1. first", "\\1. first"),
+        ("1. first", "1\\. first"),
+        ("10.0.0.47 - - GET", "10.0.0.47 - - GET"),
+        ("-5 degrees", "-5 degrees"),
+        ("---", "\\---"),
         ("> quoted", "\\> quoted"),
         ("~~gone~~", "\\~~gone\\~~"),
         (r"a \"b\"", r'a \\"b\\"'),
@@ -317,7 +321,38 @@ def test_a_tool_name_that_a_model_invented_stays_in_its_code_span():
     assert "\n- `rm '-rf' # x` → failed (TOOL_NOT_ALLOWED)\n" in decision.release.markdown
 
 
-def test_every_fallback_type_has_words_in_both_languages():
-    from diagnosis.release.wording import CHINESE, ENGLISH
+@pytest.mark.parametrize("reason", list(DraftFailure))
+@pytest.mark.parametrize("query", ["why?", "为什么？"])
+def test_a_discarded_answer_is_not_told_as_a_lack_of_evidence(reason, query):
+    end = LoopEnd(end_reason=EndReason(reason.value), detail="The model ran out of tokens.")
+    markdown = decide(end, FOUND, query=query).release.markdown
+    assert reason in markdown
+    assert "The model ran out of tokens." in markdown
+    for words in (ENGLISH, CHINESE):
+        assert words.fallback[FallbackType.INSUFFICIENT_EVIDENCE] not in markdown
 
+
+def test_a_failed_model_is_not_told_as_a_lack_of_evidence():
+    end = LoopEnd(end_reason=EndReason.MODEL_UNAVAILABLE, detail="The model answered HTTP 500.")
+    markdown = decide(end, FOUND).release.markdown
+    assert ENGLISH.model_failed in markdown
+    assert "HTTP 500" in markdown
+    assert ENGLISH.fallback[FallbackType.INSUFFICIENT_EVIDENCE] not in markdown
+
+
+def test_a_scope_reads_as_words():
+    scope = {
+        "start": "14:00",
+        "sources": [{"source": "a.log", "first": "12:00", "last": None}, {"source": "b.log"}],
+        "regex": "x" * 300,
+        "next_cursor": "WyI5",
+        "limit": 5,
+    }
+    end = LoopEnd(end_reason=EndReason.TIMED_OUT)
+    markdown = decide(end, record("a", FACT, scope=scope)).release.markdown
+    expected = f"start=14:00, sources=a.log (first 12:00); b.log, regex={'x' * 120}…, limit=5 "
+    assert expected in markdown
+
+
+def test_every_fallback_type_has_words_in_both_languages():
     assert set(ENGLISH.fallback) == set(CHINESE.fallback) == set(FallbackType)
