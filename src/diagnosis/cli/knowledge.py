@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from diagnosis.cli import options
-from diagnosis.cli.output import write_json
+from diagnosis.cli.output import visible, write_json
 from diagnosis.cli.running import run_command
 from diagnosis.errors import ConfigurationError, InvalidInput
 
@@ -64,10 +64,11 @@ def list_documents(as_json: options.Json = False, config: options.Config = None)
             return 0
         for document in documents:
             reason = f" ({document.reason})" if document.reason else ""
-            typer.echo(
+            line = (
                 f"{document.document_id}  {document.status}  {document.chunks} passages  "
                 f"{document.source}{reason}"
             )
+            typer.echo(visible(line))
         if not documents:
             typer.echo("The knowledge base is empty; fill it with `diagnosis knowledge add PATH`.")
         return 0
@@ -95,7 +96,7 @@ def search(
             write_json([_fields(chunk) for chunk in chunks])
             return 0
         for chunk in chunks:
-            typer.echo(f"{chunk.source} · {chunk.section}\n{chunk.text}\n")
+            typer.echo(visible(f"{chunk.source} · {chunk.section}\n{chunk.text}\n"))
         if not chunks:
             typer.echo("Nothing relevant enough.")
         return 0
@@ -164,7 +165,7 @@ def _run_with_base(
 
 def _tell(file: AddedFile) -> None:
     reason = f" ({file.reason})" if file.reason else ""
-    typer.echo(f"{file.status}  {file.source}  {file.chunks} passages{reason}")
+    typer.echo(visible(f"{file.status}  {file.source}  {file.chunks} passages{reason}"))
 
 
 def _fields(value: DataclassInstance) -> dict[str, Any]:

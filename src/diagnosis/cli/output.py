@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,14 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 
+# control characters but line end and tab, and those that turn the direction of writing around
+_INVISIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def visible(text: str) -> str:
+    """A text that cannot drive the terminal it is shown on: it may hold what logs hold."""
+    return _INVISIBLE.sub("\N{REPLACEMENT CHARACTER}", text)
+
 
 def write_json(value: Any, *, indent: int | None = 2) -> None:
     """One JSON document on stdout."""
@@ -25,11 +34,14 @@ def write_json_text(text: str) -> None:
     """One JSON document as it is; in UTF-8 whatever the terminal's encoding (RFC 8259, 8.1)."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
+    if sys.stdout.isatty():  # the same document, in other words
+        text = _INVISIBLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
     typer.echo(text)
 
 
 def write_markdown(text: str) -> None:
     """Rendered on a terminal, as it is in a file or a pipe."""
+    text = visible(text)
     if not sys.stdout.isatty():
         typer.echo(text)
         return
@@ -55,7 +67,9 @@ def write_outcome(outcome: DiagnosisOutcome, *, as_json: bool) -> int:
         typer.echo("Cancelled; nothing was released.", err=True)
     else:
         typer.echo(f"Error: the run failed ({outcome.end_reason}).", err=True)
-        typer.echo(outcome.detail or "See the progress above for what was tried.", err=True)
+        typer.echo(
+            visible(outcome.detail or "") or "See the progress above for what was tried.", err=True
+        )
     return {
         RunStatus.SUCCESS: 0,
         RunStatus.FALLBACK: 3,

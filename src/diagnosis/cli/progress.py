@@ -7,6 +7,7 @@ from typing import Self
 from rich.console import Console
 from rich.markup import escape
 
+from diagnosis.cli.output import visible
 from diagnosis.contracts.events import (
     CollectionStopped,
     DraftReceived,
@@ -49,7 +50,7 @@ class ProgressDisplay:
         if isinstance(event, ModelCallStarted):
             self._status.update(f"asking the model (call {event.step})")
         elif isinstance(event, ToolCallStarted):
-            self._status.update(f"running {escape(event.tool_name)}")
+            self._status.update(f"running {escape(visible(event.tool_name))}")
         elif (line := _line(event)) is not None:
             self._console.print(line, highlight=False, soft_wrap=True)
 
@@ -62,8 +63,9 @@ def _line(event: RunEvent) -> str | None:
         code = f" ({event.error_code})" if event.error_code else ""
         shown = "" if event.shown is None or not event.shown else f", {event.shown} shown"
         matched = "" if event.matched is None or not event.matched else f" of {event.matched}"
+        tool = escape(visible(event.tool_name))
         return (
-            f"  {escape(event.tool_name)}: {_OUTCOMES[event.evidence_status]}{code}{shown}{matched}"
+            f"  {tool}: {_OUTCOMES[event.evidence_status]}{code}{shown}{matched}"
             f" [dim]{event.seconds:.1f} s[/]"
         )
     if isinstance(event, ModelCallFinished) and not event.tool_calls:
