@@ -16,6 +16,7 @@ from typing import BinaryIO
 BLOCK_BYTES = 65_536
 LINE_BYTES = 65_536
 SAMPLE_BYTES = 262_144
+_TEXT_PER_NUL = 100
 
 
 class ScanStopped(Exception):
@@ -54,7 +55,7 @@ class Unreadable(Exception):
 
 
 class Binary(Unreadable):
-    """The file holds NUL bytes near its beginning: it is no text log."""
+    """The file holds many NUL bytes near its beginning: it is no text log."""
 
 
 def open_log(path: Path) -> BinaryIO:
@@ -152,7 +153,7 @@ def sample_of(path: Path) -> list[str]:
     """The first lines of a file, up to SAMPLE_BYTES.
 
     Raises:
-        Binary: they hold a NUL.
+        Binary: more than one byte in a hundred is a NUL.
         Unreadable: the file cannot be read.
     """
     with open_log(path) as raw:
@@ -164,7 +165,8 @@ def sample_of(path: Path) -> list[str]:
                 head = raw.read(SAMPLE_BYTES)
         except (OSError, EOFError, zlib.error) as error:
             raise Unreadable("damaged") from error
-    if b"\0" in head:
+    # a few come with a crash or a careless writer: such a log is read, they become U+FFFD
+    if head.count(0) * _TEXT_PER_NUL > len(head):
         raise Binary("it holds NUL bytes")
     lines = _decode(head).removeprefix("\ufeff").split("\n")
     if len(head) >= SAMPLE_BYTES and len(lines) > 1:

@@ -77,6 +77,20 @@ async def test_a_binary_file_in_a_folder_does_not_make_the_search_incomplete(
     assert "image" not in str(found.scope)
 
 
+@pytest.mark.parametrize("place", ["at the start", "in the middle", "at the end"])
+async def test_a_log_with_a_few_nul_bytes_is_a_log(
+    write: Write, ask: Ask, tmp_path: Path, place: str
+) -> None:
+    lines = [LINE.encode()] * 40
+    where = {"at the start": 0, "in the middle": 20, "at the end": 39}[place]
+    lines[where] = b"\0\0\0" + lines[where]
+    write("logs/app.log", b"".join(lines))
+    found = await ask(tmp_path / "logs")
+    assert sources(found) == ["logs/app.log"] * found.matched
+    assert found.matched >= 39
+    assert "\0" not in str(found)
+
+
 async def test_new_files_of_a_folder_are_found(
     write: Write,
     tool_of: Callable[..., QueryLogs],
