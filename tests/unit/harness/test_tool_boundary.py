@@ -168,7 +168,10 @@ async def test_an_unknown_tool_is_answered_and_recorded_under_the_name_the_model
     assert case.context.budget.usage().tool_calls == 1
 
 
-@pytest.mark.parametrize("arguments", ["", "{", '{"input":{},"input":{}}', "nope", '{"a":NaN}'])
+@pytest.mark.parametrize(
+    "arguments",
+    ["", "{", '{"input":{},"input":{}}', "nope", '{"a":NaN}', '{"a":1e999}', '{"a":-1E999}'],
+)
 async def test_arguments_that_are_no_strict_json_are_invalid(arguments):
     assert (await Case().ask(arguments))["error_code"] == ErrorCode.INVALID_ARGUMENTS
 
