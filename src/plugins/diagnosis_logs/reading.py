@@ -16,7 +16,9 @@ from typing import BinaryIO
 BLOCK_BYTES = 65_536
 LINE_BYTES = 65_536
 SAMPLE_BYTES = 262_144
-_TEXT_PER_NUL = 100
+# what compressed or compiled data has a tenth of, and text next to nothing
+_CONTROLS = bytes(byte for byte in range(32) if byte not in b"\t\n\v\f\r\x1b")
+_TEXT_PER_CONTROL = 100
 
 
 class ScanStopped(Exception):
@@ -55,7 +57,7 @@ class Unreadable(Exception):
 
 
 class Binary(Unreadable):
-    """The file holds many NUL bytes near its beginning: it is no text log."""
+    """The file holds NUL bytes and the like near its beginning: it is no text log."""
 
 
 def open_log(path: Path) -> BinaryIO:
@@ -149,11 +151,15 @@ def _decode(raw: bytes) -> str:
     return text.replace("\0", "\ufffd") if "\0" in text else text
 
 
+def _controls(raw: bytes) -> int:
+    return len(raw) - len(raw.translate(None, _CONTROLS))
+
+
 def sample_of(path: Path) -> list[str]:
     """The first lines of a file, up to SAMPLE_BYTES.
 
     Raises:
-        Binary: more than one byte in a hundred is a NUL.
+        Binary: there are NULs in it, and more than one byte in a hundred is a control character.
         Unreadable: the file cannot be read.
     """
     with open_log(path) as raw:
@@ -166,7 +172,7 @@ def sample_of(path: Path) -> list[str]:
         except (OSError, EOFError, zlib.error) as error:
             raise Unreadable("damaged") from error
     # a few come with a crash or a careless writer: such a log is read, they become U+FFFD
-    if head.count(0) * _TEXT_PER_NUL > len(head):
+    if b"\0" in head and _controls(head) * _TEXT_PER_CONTROL > len(head):
         raise Binary("it holds NUL bytes")
     lines = _decode(head).removeprefix("\ufeff").split("\n")
     if len(head) >= SAMPLE_BYTES and len(lines) > 1:

@@ -56,7 +56,7 @@ class LogSources:
         self._limit = settings.files_limit
         taken = set(settings.sources)
         roots = [LogRoot(name, path) for name, path in settings.sources.items()]
-        for path in dict.fromkeys(path.expanduser().absolute() for path in settings.paths):
+        for path in dict.fromkeys(map(_absolute, settings.paths)):
             name = _unique_name(path, taken)
             taken.add(name)
             roots.append(LogRoot(name, path))
@@ -95,6 +95,16 @@ def named(files: list[LogFile], source: str) -> list[LogFile]:
         file for file in files if file.source == wanted or file.source.startswith(f"{wanted}/")
     ]
     return exact or [file for file in files if file.source.rsplit("/", 1)[-1] == wanted]
+
+
+def _absolute(path: Path) -> Path:
+    try:
+        return path.expanduser().absolute()
+    except (OSError, RuntimeError):  # no current folder any more; no such user
+        raise SourceError(
+            f"The log path {path} leads nowhere: its home or the current folder does not exist.",
+            "Give an absolute path.",
+        ) from None
 
 
 def _unique_name(path: Path, taken: set[str]) -> str:

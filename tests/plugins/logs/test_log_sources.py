@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -75,6 +76,16 @@ async def test_a_binary_file_in_a_folder_does_not_make_the_search_incomplete(
     found = await ask(tmp_path / "logs")
     assert (found.matched, found.truncated) == (1, None)
     assert "image" not in str(found.scope)
+
+
+@pytest.mark.parametrize("size", [300, 30_000])
+async def test_compressed_data_under_the_name_of_a_log_is_binary(
+    write: Write, ask: Ask, tmp_path: Path, size: int
+) -> None:
+    write("logs/app.log", LINE)
+    write("logs/packed.log", Random(size).randbytes(size))
+    write("logs/wide.log", (LINE * 40).encode("utf-16"))
+    assert sources(await ask(tmp_path / "logs")) == ["logs/app.log"]
 
 
 @pytest.mark.parametrize("place", ["at the start", "in the middle", "at the end"])
@@ -176,6 +187,19 @@ def test_a_path_that_cannot_be_used_is_said_in_two_lines(tmp_path: Path, kind: s
         assert str(path) in refused.value.problem
         assert "\n" not in refused.value.problem + refused.value.mend
         assert refused.value.mend
+
+
+def test_a_path_whose_beginning_does_not_exist_is_said_in_two_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(SourceError, match="leads nowhere"):
+        register(paths=(Path("~no-such-user/app.log"),))
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(SourceError, match="leads nowhere"):
+        register(paths=(Path("app.log"),))
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
