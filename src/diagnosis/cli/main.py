@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
@@ -13,6 +14,7 @@ from diagnosis.errors import ConfigurationError
 
 EXIT_FAILED = 1
 EXIT_WRONG_USE = 2
+_NOWHERE_TO_WRITE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
 
 app = typer.Typer(
     name="diagnosis",
@@ -38,6 +40,8 @@ def run() -> None:
     """
     # Logfire would hook itself into every model that pydantic validates: half a second, for nothing
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "logfire-plugin")
+    # what the framework advertises on a terminal would stand amid the progress
+    os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # as stderr: never crash on a character
     try:
@@ -47,6 +51,12 @@ def run() -> None:
     except Exception as error:
         if os.environ.get("DIAGNOSIS_DEBUG"):
             raise
+        if isinstance(error, OSError) and error.errno in _NOWHERE_TO_WRITE:
+            _fail(
+                EXIT_FAILED,
+                f"Error: the answer or the data cannot be written ({error.strerror}).",
+                "Make room there, or write somewhere else.",
+            )
         _fail(
             EXIT_FAILED,
             f"Error: something unexpected went wrong ({type(error).__name__}).",

@@ -87,6 +87,13 @@ def test_colours_on_a_terminal_unless_they_are_not_wanted() -> None:
     assert "found" in plain
 
 
+def test_nothing_but_the_run_is_told_on_a_terminal() -> None:
+    text = _on_terminal({"NO_COLOR": "1"})
+    assert "query_logs: found" in text
+    for foreign in ("logfire", "observability", "pydantic-ai v", "PromptedOutput"):
+        assert foreign not in text
+
+
 def test_wide_characters_are_wrapped_within_the_terminal() -> None:
     text = _on_terminal({"NO_COLOR": "1", "COLUMNS": "40"}, quiet=True)
     assert "订单" in text
@@ -104,7 +111,9 @@ def _on_terminal(env: dict[str, str], *, quiet: bool = False) -> str:
     import pty
 
     leader, follower = pty.openpty()
-    keep = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
+    # the last three keep the framework's own banner away: the command must do so itself
+    unset = {"NO_COLOR", "PYDANTIC_AI_NO_BANNER", "PYTEST_VERSION", "CI"}
+    keep = {key: value for key, value in os.environ.items() if key not in unset}
     with subprocess.Popen(
         [sys.executable, "-c", RUN, *ASK, *(["--quiet"] if quiet else [])],
         stdin=follower, stdout=follower, stderr=follower,
@@ -162,3 +171,20 @@ def test_signal_ends_a_run_that_waits_for_its_model(number: signal.Signals, stat
     assert "Traceback" not in err
     assert "Cancelled; nothing was released." in err
     assert waited < 10, "far below the model's time"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+@pytest.mark.parametrize("arguments", [[*ASK, "--json"], ASK, ["plugins"], ["config", "show"]])
+def test_an_answer_that_cannot_be_written_is_said_in_two_lines(arguments: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", RUN, *arguments],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    problem, mend = done.stderr.splitlines()[-2:]
+    assert done.returncode == 1
+    assert problem.startswith("Error: the answer or the data cannot be written (")
+    assert mend == "Make room there, or write somewhere else."
