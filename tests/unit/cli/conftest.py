@@ -39,6 +39,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("COLUMNS", "100")
     # what the command itself sets, restored at the end of the test
     monkeypatch.setenv("PYDANTIC_DISABLE_PLUGINS", "logfire-plugin")
+    monkeypatch.setenv("PYDANTIC_AI_NO_BANNER", "1")
     return tmp_path
 
 
