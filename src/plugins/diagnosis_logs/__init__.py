@@ -57,7 +57,8 @@ def latest_time(settings: LogsSettings, zone: tzinfo) -> datetime | None:
 
     Args:
         settings: which logs, and the zone of their times.
-        zone: of times that carry none, where the settings name none; and of the answer.
+        zone: of times that carry none, where the settings name none; and of the answer, where
+            the last line shows no offset of its own.
 
     Raises:
         SourceError: a configured path cannot be used.

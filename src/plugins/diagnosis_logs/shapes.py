@@ -11,7 +11,13 @@ from datetime import UTC, tzinfo
 
 from pydantic import JsonValue
 
-from diagnosis_logs.timestamps import STAMP_KINDS, StampKind, StampReader, instant_of_epoch
+from diagnosis_logs.timestamps import (
+    STAMP_KINDS,
+    StampKind,
+    StampReader,
+    instant_of_epoch,
+    offset_of,
+)
 
 _SAMPLE_LINES = 300
 _SEARCHED_CHARACTERS = 300
@@ -118,6 +124,19 @@ class RecordStarts:
                     return instant, found.end(), None
         return None
 
+    def offset(self, line: str) -> tzinfo | None:
+        """The offset that the time of a record's first line shows; None where it shows none."""
+        data = json_object(line) if self._json_times and line.startswith("{") else None
+        if data is not None:
+            for key in self._json_times:
+                if self._json_values.instant(data.get(key)) is not None:
+                    return self._json_values.offset(data.get(key))
+        for pattern, reader in self._stamps:
+            found = pattern.match(line)
+            if found is not None and reader.instant(found) is not None:
+                return offset_of(found[3]) if found[3] else None
+        return None
+
 
 class _ValueTimes:
     """Instants of JSON values: text in any shape, or a number since 1970."""
@@ -137,6 +156,14 @@ class _ValueTimes:
                 return instant_of_epoch(value)
             except (ValueError, OverflowError):
                 return None
+        return None
+
+    def offset(self, value: JsonValue) -> tzinfo | None:
+        """The offset that a text which is a time shows."""
+        if isinstance(value, str):
+            for match, _ in self._readers:
+                if found := match(value):
+                    return offset_of(found[3]) if found[3] else None
         return None
 
 

@@ -26,11 +26,13 @@ class Span:
     Attributes:
         first, last: instants, None where not known.
         zoned: whether its times carry their zone.
+        offset: the one that the last time shows, None where it shows none.
     """
 
     first: int | None
     last: int | None
     zoned: bool
+    offset: tzinfo | None = None
 
 
 def span_of(file: LogFile, zone: tzinfo, *, packed_limit: int | None = None) -> Span:
@@ -54,10 +56,13 @@ def span_of(file: LogFile, zone: tzinfo, *, packed_limit: int | None = None) -> 
     if packed and packed_limit is not None and size > packed_limit:
         return Span(first, None, shape.zoned)
     start = 0 if packed else max(0, size - _TAIL_BYTES)
-    last = _last_instant(file, shape, zone, halt, start)
+    last = _last_record(file, shape, zone, halt, start)
     if last is None and start:  # nothing but the lines of one long record
-        last = _last_instant(file, shape, zone, halt, 0)
-    return Span(first, last, shape.zoned)
+        last = _last_record(file, shape, zone, halt, 0)
+    if last is None:
+        return Span(first, None, shape.zoned)
+    starts = RecordStarts(shape, zone, modified(file))
+    return Span(first, last.instant, shape.zoned, starts.offset(last.first))
 
 
 def _first_instant(file: LogFile, shape: Shape, zone: tzinfo, halt: Halt) -> int | None:
@@ -67,11 +72,14 @@ def _first_instant(file: LogFile, shape: Shape, zone: tzinfo, halt: Halt) -> int
     return None
 
 
-def _last_instant(file: LogFile, shape: Shape, zone: tzinfo, halt: Halt, start: int) -> int | None:
-    last: int | None = None
+def _last_record(
+    file: LogFile, shape: Shape, zone: tzinfo, halt: Halt, start: int
+) -> Record | None:
+    last: Record | None = None
+    latest = -1
     for record in _records(file, shape, zone, halt, start):
-        if record.instant is not None and (last is None or record.instant > last):
-            last = record.instant
+        if record.instant is not None and record.instant > latest:
+            last, latest = record, record.instant
     return last
 
 
@@ -87,7 +95,8 @@ def latest_time(settings: LogsSettings, zone: tzinfo) -> datetime | None:
 
     Args:
         settings: which logs, and their zone.
-        zone: of times that carry none, where the settings name none; and of the answer.
+        zone: of times that carry none, where the settings name none; and of the answer, where
+            the last line shows no offset of its own.
 
     Raises:
         SourceError: a configured path cannot be used.
@@ -95,15 +104,17 @@ def latest_time(settings: LogsSettings, zone: tzinfo) -> datetime | None:
     sources = LogSources(settings)
     sources.check()
     files, _ = sources.files()
-    latest: int | None = None
+    latest: Span | None = None
     for file in files:
         try:
-            last = span_of(file, settings.zone_or(zone)).last
+            span = span_of(file, settings.zone_or(zone))
         except Unreadable:
             continue
-        if last is not None and (latest is None or last > latest):
-            latest = last
-    return None if latest is None else from_instant(latest, zone)
+        if span.last is not None and (latest is None or span.last > (latest.last or 0)):
+            latest = span
+    if latest is None or latest.last is None:
+        return None
+    return from_instant(latest.last, latest.offset or zone)
 
 
 def describe_sources(sources: LogSources, settings: LogsSettings, most_bytes: int) -> str:

@@ -167,7 +167,7 @@ class StampReader:
             return instant_of_epoch(int(text))
         year, month, day, hour, minute, second = self._kind.read(text)
         clock = (month, day, hour, minute, min(second, 59))  # a leap second is the one before it
-        tz = _offset(zone) if zone else self._zone
+        tz = offset_of(zone) if zone else self._zone
         if year is not None:
             return to_instant(datetime(year, *clock, tzinfo=tz))
         self._previous = self._nearest_year(clock, tz)
@@ -187,7 +187,8 @@ class StampReader:
         return min(candidates, key=lambda instant: abs(instant - around))
 
 
-def _offset(text: str) -> tzinfo:
+def offset_of(text: str) -> tzinfo:
+    """The offset that group 3 of a stamp spells: `Z`, `UTC`, `GMT`, `+01:00` or `+0100`."""
     if text[0] not in "+-":
         return UTC
     digits = text[1:].replace(":", "")

@@ -163,3 +163,29 @@ async def test_the_last_time_of_all_logs(write: Write) -> None:
     assert latest is not None
     assert latest.utcoffset() == shanghai.utcoffset(latest)
     assert latest_time(LogsSettings(paths=(timeless,)), UTC) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("2024-05-01T12:30:00+01:00 ERROR x", "2024-05-01T12:30:00+01:00"),
+        ("2024-05-01 12:30:00,500 -0330 ERROR x", "2024-05-01T12:30:00.500000-03:30"),
+        ("2024-05-01T12:30:00Z ERROR x", "2024-05-01T12:30:00+00:00"),
+        ('10.0.0.1 - - [01/May/2024:12:30:00 +0200] "GET / HTTP/1.1"', "2024-05-01T12:30:00+02:00"),
+        ('{"time": "2024-05-01T12:30:00+02:00", "msg": "x"}', "2024-05-01T12:30:00+02:00"),
+        ("2024-05-01 12:30:00 ERROR x", "2024-05-01T12:30:00+08:00"),
+        ('{"time": 1714537800, "msg": "x"}', "2024-05-01T12:30:00+08:00"),
+    ],
+)
+def test_the_last_time_has_the_offset_that_its_line_shows(
+    write: Write, line: str, expected: str
+) -> None:
+    from zoneinfo import ZoneInfo
+
+    from diagnosis_logs import LogsSettings, latest_time
+
+    log = write("a.log", f"{line}\n    at a.b.c\n")
+    earlier = write("b.log", "2024-04-01T12:30:00-07:00 INFO before\n")
+    latest = latest_time(LogsSettings(paths=(log, earlier)), ZoneInfo("Asia/Shanghai"))
+    assert latest is not None
+    assert latest.isoformat() == expected

@@ -134,6 +134,38 @@ def test_zone_of_times_without_one(command: Command, place: Path) -> None:
         assert first["scope"]["start"].endswith(start)
 
 
+def test_last_time_brings_the_offset_of_its_line(command: Command, place: Path) -> None:
+    log = place / "zoned.log"
+    log.write_text("2026-03-01T14:30:00+01:00 ERROR billing connection pool exhausted\n")
+    for flags, end in (
+        ([], "2026-03-01T14:30:01+01:00"),
+        (["--zone", "UTC"], "2026-03-01T13:30:01+00:00"),
+    ):
+        done = command("tool", "query_logs", "{}", "--logs", log, "--at", "last", *flags)
+        shown = json.loads(done.out)
+        assert shown["scope"]["end"] == end
+        assert shown["items"][0]["timestamp"][-6:] == end[-6:]
+    question = "why did billing fail at 14:30?"
+    done = command("ask", question, "--logs", log, "--at", "last", "--json")
+    scopes = [call["scope"] for call in json.loads(done.out)["progress"]["checked_scopes"]]
+    assert any(scope["start"] <= "2026-03-01T14:30" < scope["end"] for scope in scopes)
+    assert all(scope["start"].endswith("+01:00") for scope in scopes)
+
+
+def test_time_of_day_is_the_latest_one_that_has_passed(command: Command, log: Path) -> None:
+    from datetime import UTC, datetime, timedelta
+
+    before = datetime.now(UTC)
+    shown = {}
+    for hours in (-1, 1):
+        clock = (before + timedelta(hours=hours)).strftime("%H:%M")
+        done = command("tool", "query_logs", "{}", "--logs", log, "--at", clock, "--zone", "UTC")
+        shown[hours] = datetime.fromisoformat(json.loads(done.out)["scope"]["end"])
+    minute = timedelta(minutes=1)
+    assert before - timedelta(hours=1) - minute <= shown[-1] <= before - timedelta(hours=1) + minute
+    assert shown[1] == shown[-1] - timedelta(hours=22)
+
+
 # --- one tool --------------------------------------------------------------------------------
 
 
