@@ -6,9 +6,10 @@ import re
 
 from pydantic import JsonValue
 
-from diagnosis_logs.levels import Level, clearly_an_error, level_of_text, level_of_value
+from diagnosis_logs.levels import Level, level_of_text, level_of_value
 from diagnosis_logs.records import Record
 from diagnosis_logs.shapes import LOGFMT_SERVICE, JsonKeys, Shape
+from diagnosis_logs.trouble import clearly_an_error
 
 _FILE_ENDING = re.compile(r"\.(?:log|jsonl?|ndjson|txt|out|err)(?=[.\-_]|$).*", re.IGNORECASE)
 _ROTATION = re.compile(r"(?:\.gz|[.-]\d+)+$")

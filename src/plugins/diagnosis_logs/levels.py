@@ -67,10 +67,6 @@ _SYSLOG_SEVERITIES = (
     Level.INFO,
     Level.DEBUG,
 )
-_ERROR_WORDS = ("error", "exception", "fatal", "panic", "traceback", "failed", "failure")
-_CLEARLY_AN_ERROR = re.compile(
-    r"(?i:(?:error|exception)s?\b|\b(?:fatal|panic|traceback|failed|failure)\b)|\" 5\d\d\b"
-)
 
 
 def level_of_text(line: str, body: int = 0) -> Level | None:
@@ -106,11 +102,3 @@ def level_of_value(value: JsonValue) -> Level | None:
     if isinstance(value, int) and not isinstance(value, bool) and 10 <= value <= 60:
         return Level(value // 10 - 1)
     return None
-
-
-def clearly_an_error(text: str) -> bool:
-    """Whether a record without a level says error, exception, fatal, failed or HTTP status 5xx."""
-    lowered = text.lower()
-    if '" 5' not in text and not any(word in lowered for word in _ERROR_WORDS):
-        return False
-    return _CLEARLY_AN_ERROR.search(text) is not None

@@ -46,6 +46,7 @@ class Coverage:
         failed: whether it could not be read (to its end).
         reached: whether its reading began.
         read: whether it was read to its end.
+        without_level: records of the window that were left out only because they have no level.
     """
 
     source: str
@@ -56,6 +57,7 @@ class Coverage:
     failed: bool = False
     reached: bool = False
     read: bool = False
+    without_level: int = 0
 
 
 def scan(
@@ -135,7 +137,10 @@ def _scan_file(
                     first = instant
                 wanted = earliest <= instant < end
             if wanted and (match := _match(record, file, fields, question)) is not None:
-                if instant is None or instant >= start:
+                within = instant is None or instant >= start
+                if question.least is not None and match.severity is None:
+                    coverage.without_level += within
+                elif within:
                     collector.add(match)
                 else:
                     collector.add_earlier(match)
@@ -146,11 +151,12 @@ def _scan_file(
 
 
 def _match(record: Record, file: LogFile, fields: RecordFields, question: Question) -> Match | None:
+    """The record where it passes; one without a level passes here whatever level is asked for."""
     if question.passes is not None and not question.passes(record.text):
         return None
     level = fields.level(record)
     ranked = severity(level, record.text)
-    if question.least is not None and (ranked is None or ranked < question.least):
+    if question.least is not None and ranked is not None and ranked < question.least:
         return None
     service = fields.service(record)
     if question.service is not None and service.lower() != question.service:

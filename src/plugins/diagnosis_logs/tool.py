@@ -122,6 +122,8 @@ class QueryLogs:
         )
         scope = _scope(request, question.window, context.zone, coverages)
         scope |= collector.scope()
+        if left_out := sum(coverage.without_level for coverage in coverages):
+            scope["lines_without_level_left_out"] = left_out
         items = collector.items(context.zone)
         page = page_of(items, scope, request.limit, context.byte_budget)
         if page.last is not None:
