@@ -123,6 +123,11 @@ class HarnessCapability(AbstractCapability[RunContext]):
             raise ModelUnavailable(
                 f"The model {name} did not answer within {limit_s:g} s."
             ) from None
+        except asyncio.CancelledError as error:
+            if (task := asyncio.current_task()) is None or task.cancelling():
+                raise
+            # nobody cancelled the run: the model's client cancelled itself
+            raise ModelUnavailable(f"The model {name} broke its own request off.") from error
         except Exception as error:
             raise ModelUnavailable(describe_model_failure(error, name)) from error
 

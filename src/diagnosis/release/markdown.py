@@ -12,6 +12,7 @@ from diagnosis.contracts.evidence import EvidenceStatus
 from diagnosis.contracts.progress import CheckedScope, VerifiedFact
 from diagnosis.contracts.release import Checks, Citation, Fallback, FallbackType, Report
 from diagnosis.contracts.run import DraftFailure, EndReason, RunUsage
+from diagnosis.release.visible_text import visible
 from diagnosis.release.wording import Wording, wording_for
 
 _SCOPE_CHARACTERS = 120
@@ -226,4 +227,4 @@ def _code(text: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    return re.sub(r"\s+", " ", text).strip()
+    return visible(re.sub(r"\s+", " ", text).strip())

@@ -10,7 +10,7 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCall
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.usage import RequestUsage
 
-Step = ModelResponse | Exception | Callable[[list[ModelMessage]], Awaitable[ModelResponse]]
+Step = ModelResponse | BaseException | Callable[[list[ModelMessage]], Awaitable[ModelResponse]]
 
 
 class ScriptedModel(FunctionModel):
@@ -34,7 +34,7 @@ class ScriptedModel(FunctionModel):
         self.seen.append(list(messages))
         self.settings_seen.append(dict(info.model_settings or {}))
         self.tools_seen.append([tool.name for tool in info.function_tools])
-        if isinstance(step, Exception):
+        if isinstance(step, BaseException):
             raise step
         if callable(step):
             return await step(messages)

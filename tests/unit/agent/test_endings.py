@@ -226,6 +226,7 @@ async def test_a_hanging_tool_ends_with_the_deadline():
         (ModelHTTPError(401, "m", {"error": "secret body"}), "HTTP 401"),
         (UnexpectedModelBehavior("secret body"), "could not be read"),
         (ConnectionResetError("secret body"), "ConnectionResetError"),
+        (asyncio.CancelledError("secret body"), "broke its own request off"),
     ],
 )
 async def test_a_failing_model_ends_with_one_line_and_what_was_found(failure, words):

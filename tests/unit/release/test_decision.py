@@ -306,6 +306,7 @@ def test_the_offline_rules_are_named_wherever_their_answer_stands():
         (r"a \"b\"", r'a \\"b\\"'),
         ("run_migrations=false | max_tokens > 5", "run_migrations=false | max_tokens > 5"),
         ("磁盘_已满", "磁盘_已满"),
+        ("a\x1b[2Jb\x07c\u202ed", "a\ufffd\\[2Jb\ufffdc\ufffdd"),
     ],
 )
 def test_data_starts_no_markdown_of_its_own_and_stays_readable(data, shown):
