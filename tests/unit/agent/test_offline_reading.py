@@ -12,11 +12,9 @@ from diagnosis.agent.offline.guidance import risk_of
 from diagnosis.agent.offline.history import Observation
 from diagnosis.agent.offline.leads import leads_of
 from diagnosis.agent.offline.log_text import (
-    alike,
     message_of,
     quote_of,
     said,
-    search_text,
     words_only,
 )
 from diagnosis.agent.offline.times import stated_onset, without_times
@@ -178,22 +176,10 @@ def test_a_long_message_is_cut_between_words() -> None:
     assert len(text) < 210
 
 
-def test_like_lines_are_searched_by_what_does_not_vary() -> None:
-    assert search_text("2026-03-12T14:00:01Z ERROR Order 17 could not be kept: 'x'") == (
-        "could not be kept"
-    )
-    assert search_text("ERROR 1:2:3") is None
-
-
 def test_words_only_leaves_out_numbers_and_names() -> None:
     record = 'ERROR Order 17 refused by "limits" at /srv/a.py: rule_9 is missing'
 
     assert words_only(record) == "Order refused by limits at is missing"
-
-
-def test_records_are_alike_but_for_numbers() -> None:
-    assert alike("ERROR job 17 failed on node-3", "ERROR job 99 failed on node-8")
-    assert not alike("ERROR job 17 failed on node-3", "ERROR relay refused the mail")
 
 
 # --- changes -------------------------------------------------------------------------------------
@@ -285,7 +271,7 @@ def test_a_change_elsewhere_counts_where_the_error_names_what_changed() -> None:
     (change,) = changes_before(failure, ONSET, leads_of(elsewhere))
 
     assert change.may_be_cause
-    assert change.shared == ("price.rounding",)
+    assert change.common == ("price.rounding",)
 
 
 def test_a_deployment_goes_before_the_restarts_it_brings() -> None:

@@ -53,21 +53,21 @@ class Change:
     Attributes:
         at: when; not after the failure's first line.
         strong: its text says what changed, not only that something started or stopped.
-        tied: it concerns the failing service, or one of the two texts names the other.
-        shared: what both texts name (versions, keys), apart from the service.
+        common: what both concern: the service, or what both texts name (versions, keys).
+        behind: requests fail, and it is in the one other log, that of what answers them.
     """
 
     lead: Lead
     at: datetime
     strong: bool
-    tied: bool
-    shared: tuple[str, ...]
+    common: tuple[str, ...]
+    behind: bool
     score: float
 
     @property
     def may_be_cause(self) -> bool:
         """Whether a conclusion may name it."""
-        return self.tied
+        return bool(self.common) or self.behind
 
 
 def changes_before(failure: Lead, onset: datetime, candidates: list[Lead]) -> list[Change]:
@@ -93,17 +93,18 @@ def _change(failure: Lead, onset: datetime, candidate: Lead) -> Change | None:
     if routine or not (strong or weak) or not _seen_without(failure, first, onset):
         return None
     shared = tuple(sorted(_tokens(candidate.message) & _tokens(failure.example)))
-    same_place = _same_place(failure, candidate)
-    tied = same_place or bool(shared) or _names(candidate, failure) or _names(failure, candidate)
     before = onset - at
+    same_place = _same_place(failure, candidate)
+    common = (*_places_in_common(failure, candidate), *shared)
+    behind = strong and candidate.new and before <= _CLOSE and _answers(candidate, failure)
     score = (
         (4.0 if strong else 1.0)
-        + (3.0 if same_place else 2.0 if tied else 0.0)
+        + (3.0 if same_place else 2.0 if common or behind else 0.0)
         + (2.0 if before <= _CLOSE else 1.0 if before <= _NEAR else 0.0)
         + (1.0 if candidate.new else 0.0)
         + (1.0 if shared else 0.0)
     )
-    return Change(candidate, at, strong, tied, shared, score)
+    return Change(candidate, at, strong, common, behind and not common, score)
 
 
 def _seen_without(failure: Lead, changed: datetime, onset: datetime) -> bool:
@@ -119,6 +120,22 @@ def _same_place(failure: Lead, candidate: Lead) -> bool:
     if failure.service or candidate.service:
         return failure.service.lower() == candidate.service.lower()
     return failure.source == candidate.source
+
+
+def _places_in_common(failure: Lead, candidate: Lead) -> tuple[str, ...]:
+    if _same_place(failure, candidate) or _names(candidate, failure):
+        return (failure.place,)
+    return (candidate.place,) if _names(failure, candidate) else ()
+
+
+def _answers(candidate: Lead, failure: Lead) -> bool:
+    """Whether a log of requests and one other were searched, and the change is in that other."""
+    scope = failure.observation.scope
+    sources = scope.get("sources")
+    if not failure.request or not isinstance(sources, list) or scope.get("more_sources"):
+        return False
+    names = {s.get("source") for s in sources if isinstance(s, dict)}
+    return names - {failure.source} == {candidate.source}
 
 
 def _names(one: Lead, other: Lead) -> bool:

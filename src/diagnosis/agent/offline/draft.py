@@ -93,9 +93,10 @@ class _Writer:
                 facts["other"] = said(others[0].lead.example)
             name = "cause_changes" if others else "cause_change"
         else:
-            name = "cause_new" if self.is_new(lead) else "cause_standing"
+            name = f"cause_{self.age(lead)}"
             facts["count"] = lead.count
-        sure = bool(changes) and cause.compared and (lead.count > 1 or bool(cause.text))
+        tied = bool(changes) and not changes[0].behind
+        sure = tied and cause.compared and (lead.count > 1 or bool(cause.text))
         identifiers = sorted(cause.text.identifiers)
         source = changes[0].lead.place if changes else identifiers[0] if identifiers else lead.place
         return Conclusion(
@@ -109,10 +110,11 @@ class _Writer:
         )
 
     def inference(self, cause: Standing, change: Change) -> None:
-        subject = ", ".join(dict.fromkeys((cause.lead.place, *change.shared)))
+        facts = {"said": said(change.lead.example), "place": change.lead.place}
+        subject = ", ".join(dict.fromkeys(change.common))
         self.state(
             StatementKind.INFERENCE,
-            self.phrases.say("tied", said=said(change.lead.example), subject=subject),
+            self.phrases.say("behind" if change.behind else "tied", subject=subject, **facts),
             (change.lead.observation, cause.lead.observation),
         )
 
@@ -124,13 +126,14 @@ class _Writer:
         relevant = [s.lead for s in standings if s.lead.new and s.relevant]
         return [lead for lead in relevant if lead.example != cause.example][:2]
 
-    def is_new(self, lead: Lead) -> bool:
-        """Whether nothing like it was found before."""
-        return lead.new and bool(lead.first) and not self.investigation.seen_before
+    def age(self, lead: Lead) -> str:
+        """`new`, `standing` where such a line was seen before, `open` where that is not known."""
+        if lead.known_before or self.investigation.seen_before:
+            return "standing"
+        return "new" if lead.new and lead.first else "open"
 
     def open_questions(self, cause: Standing, changes: list[Change]) -> None:
-        new = self.is_new(cause.lead)
-        missing = "order_only" if changes else "no_trigger" if new else "standing"
+        missing = "order_only" if changes else f"since_{self.age(cause.lead)}"
         self.limit(cause.lead.observation, missing)
         if not cause.compared:
             self.limit(cause.lead.observation, "not_compared")
@@ -252,12 +255,10 @@ class _Writer:
 
     def first_line(self, lead: Lead) -> None:
         result = self.investigation.results.get("lines")
-        if result is not None and result.found:
-            item = result.items[0]
-            text, at = str(item.get("text") or ""), item.get("timestamp")
-            if at and text:
-                statement = self.phrases.say("first_line", at=at, said=said(text))
-                self.observe(statement, result, text)
+        line = self.investigation.first_such_line("lines", lead)
+        if result is not None and line is not None and line.get("timestamp"):
+            statement = self.phrases.say("first_line", at=line["timestamp"])
+            self.observe(statement, result, str(line["text"]))
 
     def change(self, change: Change) -> None:
         lead = change.lead
@@ -266,13 +267,12 @@ class _Writer:
 
     def earlier(self) -> None:
         """The loudest old error, with a line from before: how it is told apart from the failure."""
-        result = self.investigation.results.get("earlier")
-        if result is None or not result.found:
-            return
-        item = result.items[0]
-        text, at = str(item.get("text") or ""), item.get("timestamp")
-        if at and text:
-            self.observe(self.phrases.say("earlier", at=at, said=said(text)), result, text)
+        result, lead = self.investigation.results.get("earlier"), self.investigation.old_and_loud
+        line = self.investigation.first_such_line("earlier", lead) if lead else None
+        if result is not None and line is not None and line.get("timestamp"):
+            text = str(line["text"])
+            statement = self.phrases.say("earlier", at=line["timestamp"], said=said(text))
+            self.observe(statement, result, text)
 
     def observe(self, statement: str, observation: Observation, text: str) -> None:
         """An observation with a quote from `text`, a field of one of the result's items."""

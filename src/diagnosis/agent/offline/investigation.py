@@ -15,8 +15,16 @@ from typing import Any
 from diagnosis.agent.offline.changes import SEARCH_BEFORE, SEARCH_PATTERN, Change, changes_before
 from diagnosis.agent.offline.guidance import Passage, fitting, passages_of
 from diagnosis.agent.offline.history import History, Observation
-from diagnosis.agent.offline.leads import Lead, Standing, leads_of, moment, weigh
-from diagnosis.agent.offline.log_text import alike, search_text, words_only
+from diagnosis.agent.offline.leads import (
+    Lead,
+    Standing,
+    leads_of,
+    moment,
+    weigh,
+    with_what_requests_meet,
+)
+from diagnosis.agent.offline.log_text import words_only
+from diagnosis.agent.offline.pattern import same_kind, search_regex
 from diagnosis.agent.offline.times import Onset, stated_onset, without_times
 from diagnosis.agent.offline.words import Topic, is_chinese
 
@@ -107,6 +115,7 @@ class Investigation:
         """The patterns of one overview, weighed, best first."""
         onset = self.onset
         weighed = [weigh(lead, self.topic, self.question, onset) for lead in leads_of(search)]
+        weighed = with_what_requests_meet(weighed)
         return sorted(weighed, key=lambda standing: (-standing.score, standing.lead.first))
 
     @cached_property
@@ -124,14 +133,29 @@ class Investigation:
     @property
     def seen_before(self) -> bool:
         """Whether the day searched holds a line like the lead's from before its first one."""
-        cause, lines = self.cause, self.results.get("lines")
-        if cause is None or lines is None or not lines.found:
-            return False
-        at, first = moment(lines.items[0].get("timestamp")), cause.lead.first_at
-        text = str(lines.items[0].get("text") or "")
-        return (
-            at is not None and first is not None and at < first and alike(text, cause.lead.example)
-        )
+        cause = self.cause
+        line = None if cause is None else self.first_such_line("lines", cause.lead)
+        at = moment(line.get("timestamp")) if line else None
+        first = cause.lead.first_at if cause else None
+        return at is not None and first is not None and at < first
+
+    def first_such_line(self, name: str, lead: Lead) -> dict[str, Any] | None:
+        """The first line that a search for the lead's like brought and that is one; else None.
+
+        A search finds more than was meant: only what has the lead's pattern and level is told of.
+        """
+        result = self.results.get(name)
+        if result is None or not result.found or result.answer.get("truncated") == "SCAN":
+            return None
+        for item in result.items:
+            text = item.get("text")
+            if (
+                isinstance(text, str)
+                and item.get("level") == lead.level
+                and same_kind(text, lead.example)
+            ):
+                return item
+        return None
 
     @property
     def old_and_loud(self) -> Lead | None:
@@ -237,7 +261,7 @@ class Investigation:
     def _lines(self) -> Step | None:
         """The lead's first lines of the last day: since when, and exactly what."""
         cause = self.cause
-        return None if cause is None else self._first_lines("lines", cause.lead, limit=3)
+        return None if cause is None else self._first_lines("lines", cause.lead, limit=5)
 
     def _changes(self) -> Step | None:
         """What changed before the first line of a new error."""
@@ -279,16 +303,16 @@ class Investigation:
         if lead is None:
             return None
         begin = moment(lead.observation.scope.get("start"))
-        return None if begin is None else self._first_lines("earlier", lead, limit=1, end=begin)
+        return None if begin is None else self._first_lines("earlier", lead, limit=5, end=begin)
 
     def _first_lines(
         self, name: str, lead: Lead, *, limit: int, end: datetime | None = None
     ) -> Step | None:
-        contains = search_text(lead.example)
+        regex = search_regex(lead.example)
         end = end or moment(lead.observation.scope.get("end"))
-        if contains is None or end is None:
+        if regex is None or end is None:
             return None
-        request: dict[str, Any] = {"mode": "lines", "contains": contains, "limit": limit}
+        request: dict[str, Any] = {"mode": "lines", "regex": regex, "limit": limit}
         if lead.service:
             request["service"] = lead.service
         if lead.level:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from diagnosis.agent.offline.history import Observation
-from diagnosis.agent.offline.log_text import message_of, speech_of
+from diagnosis.agent.offline.log_text import is_request, message_of, speech_of
 from diagnosis.agent.offline.times import Onset
 from diagnosis.agent.offline.words import Match, Topic, is_chinese
 
@@ -18,6 +18,8 @@ _BEFORE_STATED = timedelta(minutes=20)
 # A pattern whose first line comes within so many of its usual gaps after the log's first line may
 # well be older than the log.
 _GAPS = 3
+# An application logs an error and its proxy the failed request within so much of each other.
+_TOGETHER = timedelta(seconds=10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,11 @@ class Lead:
     def error(self) -> bool:
         """ERROR or worse; a line without a level was let through only because its text says so."""
         return self.level is None or self.level in _ERRORS
+
+    @property
+    def request(self) -> bool:
+        """A line of an access log: a symptom, where an application says why."""
+        return is_request(self.example)
 
     @property
     def first_at(self) -> datetime | None:
@@ -97,7 +104,7 @@ def leads_of(observation: Observation) -> list[Lead]:
         first, last = str(item.get("first") or ""), str(item.get("last") or "")
         source = str(item.get("source") or "")
         begins = log_begins(observation.scope, source)
-        known_before = item.get("new_in_window") is not True
+        new = item.get("new_in_window")
         leads.append(
             Lead(
                 observation=observation,
@@ -109,8 +116,8 @@ def leads_of(observation: Observation) -> list[Lead]:
                 count=count,
                 first=first,
                 last=last,
-                known_before=known_before,
-                new=not known_before and not _from_the_beginning(first, last, count, begins),
+                known_before=new is False,
+                new=new is True and not _from_the_beginning(first, last, count, begins),
             )
         )
     return leads
@@ -135,8 +142,28 @@ def weigh(lead: Lead, topic: Topic, question: str, onset: Onset | None) -> Stand
         + min(math.log2(lead.count + 1), 8.0) / 2
         + (2.0 if fresh and onset and _close_to(lead, onset) else 0.0)
         - (0.0 if lead.error else 8.0)
+        - (6.0 if lead.request else 0.0)
     )
     return Standing(lead, text, place, relevant, compared, may_be_cause, score)
+
+
+def with_what_requests_meet(standings: list[Standing]) -> list[Standing]:
+    """An application's new error that begins together with failing requests stands before them.
+
+    The question may name the request only: what the application says of it then answers it too.
+    """
+    symptoms = [s for s in standings if s.lead.request and s.lead.new and s.may_be_cause]
+    result = []
+    for standing in standings:
+        met = [s for s in symptoms if _breaks_together(standing.lead, s.lead)]
+        if met:
+            best = max(met, key=lambda symptom: symptom.score)
+            score = max(standing.score, best.score + 1.0)
+            met_it = replace(standing, relevant=True, may_be_cause=True, score=score)
+            result.append(replace(met_it, compared=best.compared))
+        else:
+            result.append(standing)
+    return result
 
 
 def log_begins(scope: dict[str, Any], source: str | None = None) -> datetime | None:
@@ -147,6 +174,13 @@ def log_begins(scope: dict[str, Any], source: str | None = None) -> datetime | N
 def log_ends(scope: dict[str, Any]) -> datetime | None:
     """The last time in the searched logs; None where the scope says none."""
     return max(_times(scope, "last", None), default=None)
+
+
+def _breaks_together(lead: Lead, symptom: Lead) -> bool:
+    first, other = lead.first_at, symptom.first_at
+    if lead.request or lead.level not in _ERRORS or not lead.new or first is None or other is None:
+        return False
+    return abs(first - other) <= _TOGETHER and 2 * lead.count >= symptom.count
 
 
 def _times(scope: dict[str, Any], key: str, source: str | None) -> list[datetime]:

@@ -14,15 +14,24 @@ _STAMP = re.compile(
 _THREAD = re.compile(r"^\W*\[[^\]]{1,120}\][\s:-]+")
 # host and program of a syslog line
 _SYSLOG = re.compile(r"^\w{3} +\d{1,2} [\d:]{8} \S+ [\w./-]+(?:\([^)]*\))?(?:\[\d+\])?: ")
+# A request in an access log: the request line and its status say what happened.
+_REQUEST = re.compile(
+    r"^\S.{0,200}? \[\d\d/\w{3}/\d{4}:[^\]]{8,20}\] "
+    r"(\"(?:[A-Z]{3,10} )?[^\"\n]{1,400}\" (?P<status>[1-5]\d\d))\b"
+)
+# The line of a trace that names the exception; in Java's the last cause says most.
+_EXCEPTION = re.compile(
+    r"(?m)^(?:Caused by: )?(?:[A-Za-z_]\w*[.$:]{1,2})*[A-Z]\w*"
+    r"(?:Error|Exception|Interrupt|Exit|Failure|Timeout|Refused|DoesNotExist|NotFound)\b.*$"
+)
+_TRACE_KEYS = ("exception", "exc_info", "stack_trace", "stacktrace", "stack", "traceback", "error")
 _MESSAGE_KEYS = ("message", "msg", "event", "log", "text", "body", "error")
 _SPEAKER_KEYS = ("logger", "logger_name", "component", "thread", "exception", "error", "err")
 _SPOKEN = 300
 _LEFT_OUT = re.compile(r"\[[\d,]+ characters left out\]|\[REDACTED[^\]]*\]?")
-_VARIABLE = re.compile(r"[\d\"'\\<>{}\[\]\n\t]+")
 _SHORTEST_QUOTE = 12
 _LONGEST_QUOTE = 280
 _LONGEST_SAID = 200
-_SEARCH_TEXT = 100
 
 
 def message_of(record: str) -> str:
@@ -34,6 +43,8 @@ def message_of(record: str) -> str:
             value = data.get(key)
             if isinstance(value, str) and value.strip():
                 return value.strip()
+    if request := _REQUEST.match(first):
+        return request[1]
     head = _UP_TO_LEVEL.match(first) or _SYSLOG.match(first) or _STAMP.match(first)
     body = first[head.end() if head else 0 :]
     return _THREAD.sub("", body).strip(" \t-|:") or first
@@ -42,23 +53,44 @@ def message_of(record: str) -> str:
 def speech_of(record: str) -> str:
     """The message together with who speaks: its logger, its thread, its exception."""
     first = record.split("\n", 1)[0].strip()
+    thrown = exception_of(record) or ""
+    if is_request(record):
+        return message_of(record)
     if not first.startswith("{"):
         stamp = _STAMP.match(first)
-        return first[stamp.end() if stamp else 0 :]
+        return f"{first[stamp.end() if stamp else 0 :]}\n{thrown}"
     data = _json_object(first)
     more = [value[:_SPOKEN] for key in _SPEAKER_KEYS if isinstance(value := data.get(key), str)]
-    return "\n".join((message_of(record), *more))
+    return "\n".join((message_of(record), *more, thrown))
 
 
-def alike(one: str, other: str) -> bool:
-    """Whether two records say the same but for numbers and names: most of their words agree."""
-    first, second = (frozenset(words_only(record).lower().split()) for record in (one, other))
-    return bool(first & second) and len(first & second) >= 0.6 * min(len(first), len(second))
+def is_request(record: str) -> bool:
+    """Whether a record is a line of an access log: what a client saw, not why."""
+    return _REQUEST.match(record) is not None
+
+
+def exception_of(record: str) -> str | None:
+    """The line that names what was thrown, or None where the record holds no trace.
+
+    Of a Java trace it is the last cause, of a Python one the last line.
+    """
+    first, _, more = record.partition("\n")
+    if first.lstrip().startswith("{"):
+        data = _json_object(first.strip())
+        more = "\n".join(v for key in _TRACE_KEYS if isinstance(v := data.get(key), str))
+    found = [line[0].strip() for line in _EXCEPTION.finditer(more)]
+    causes = [line for line in found if line.startswith("Caused by: ")]
+    if causes or not found:
+        return causes[-1] if causes else None
+    # Python ends with what was thrown, Java begins with it
+    return found[-1] if "Traceback (" in record else found[0]
 
 
 def said(record: str) -> str:
     """The message, short enough for a sentence, without marks of what was masked or cut."""
     message = message_of(record)
+    if is_request(record):
+        message = message.replace('"', "")
     longest = max(_LEFT_OUT.split(message), key=len).strip()
     if len(longest) <= _LONGEST_SAID:
         return longest
@@ -70,24 +102,21 @@ def quote_of(record: str) -> str | None:
 
     Of a JSON line it is the message as the line spells it, with its escapes.
     """
+    return _quote(message_of(record).split("\n", 1)[0], record) or _longest_part(
+        record.split("\n", 1)[0]
+    )
+
+
+def exception_quote_of(record: str) -> str | None:
+    """The line that names what was thrown, as it stands in the record; or None."""
+    thrown = exception_of(record)
+    return None if thrown is None else _quote(thrown, record)
+
+
+def spelled_message(record: str) -> str:
+    """The first line of the message as it stands in the record: of a JSON line with its escapes."""
     message = message_of(record).split("\n", 1)[0]
-    for spelling in (
-        message,
-        json.dumps(message, ensure_ascii=False)[1:-1],
-        json.dumps(message)[1:-1],
-    ):
-        if spelling in record:
-            quote = _longest_part(spelling)
-            if quote is not None:
-                return quote
-    return _longest_part(record.split("\n", 1)[0])
-
-
-def search_text(record: str) -> str | None:
-    """The longest run of a record's message that does not vary, to find its like by; or None."""
-    runs = [run.strip(" ,;:()=-") for run in _VARIABLE.split(message_of(record))]
-    best = max(runs, key=len)
-    return best[:_SEARCH_TEXT].strip() if len(best) >= 4 else None
+    return next((spelling for spelling in _spellings(message) if spelling in record), message)
 
 
 def quotable(text: str) -> bool:
@@ -103,6 +132,15 @@ def words_only(record: str) -> str:
         if not re.search(r"[\d_=/\\]|\w\.\w", word)
     ]
     return " ".join(words)
+
+
+def _spellings(text: str) -> tuple[str, ...]:
+    return text, json.dumps(text, ensure_ascii=False)[1:-1], json.dumps(text)[1:-1]
+
+
+def _quote(text: str, record: str) -> str | None:
+    parts = (_longest_part(spelling) for spelling in _spellings(text) if spelling in record)
+    return next((part for part in parts if part is not None), None)
 
 
 def _longest_part(text: str) -> str | None:

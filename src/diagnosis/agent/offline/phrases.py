@@ -32,8 +32,8 @@ _PHRASES: dict[str, tuple[str, str]] = {
         "此前等长的时间窗口内也有这类日志。",
     ),
     "first_line": (
-        'The first such line in the day searched is from {at}: "{said}".',
-        "所查的一天内，这类日志最早的一条出现在 {at}：“{said}”。",
+        "The first such line in the day searched is from {at}.",
+        "所查的一天内，这类日志最早的一条出现在 {at}。",
     ),
     "change": (
         'At {at} {place} logged a change: "{said}".',
@@ -66,6 +66,12 @@ _PHRASES: dict[str, tuple[str, str]] = {
         "新的错误出现在变更“{said}”之后，两者都涉及 {subject}"
         "。这一先后顺序说明该变更很可能是原因。",
     ),
+    "behind": (
+        'The requests begin to fail after the change "{said}" in {place}, the only other log '
+        "searched. That order in time makes the change the likely cause.",
+        "请求在 {place}（所查的唯一另一份日志）的变更“{said}”之后开始失败"
+        "。这一先后顺序说明该变更很可能是原因。",
+    ),
     "runbook": (
         'The document "{title}", section "{section}", deals with such a failure: "{said}"',
         "文档“{title}”的“{section}”一节讲到这类故障：“{said}”",
@@ -92,18 +98,27 @@ _PHRASES: dict[str, tuple[str, str]] = {
         "is not shown.",
         "{place} 反复出现错误“{error}”，窗口内共 {count} 次。触发原因没有显示在证据中。",
     ),
+    "cause_open": (
+        'An error in {place}: "{error}", {count} times in the window. What triggers it is not '
+        "shown.",
+        "{place} 的错误“{error}”，窗口内共 {count} 次。触发原因没有显示在证据中。",
+    ),
     # what is missing
     "order_only": (
         "Whether the change really causes the error: only their order in time and what both name "
         "speak for it.",
         "尚不能证实该变更确实引起该错误：依据只有时间先后和两者共同涉及的对象。",
     ),
-    "no_trigger": (
+    "since_new": (
         "What triggers the error: no change event that concerns it was found shortly before its "
         "first line.",
         "该错误的触发原因：在首次出现之前不久，没有找到与之有关的变更记录。",
     ),
-    "standing": (
+    "since_open": (
+        "When and why the error first began: the log does not reach back to a time without it.",
+        "该错误最初何时、为何开始：日志没有覆盖它出现之前的时间。",
+    ),
+    "since_standing": (
         "When and why the error first began: lines like it are older than the window searched "
         "for it.",
         "该错误最初何时、为何开始：同类日志早于为其所查的窗口。",
