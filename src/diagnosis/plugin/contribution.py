@@ -16,17 +16,21 @@ from diagnosis.plugin.health import HealthCheck
 from diagnosis.plugin.observer import RunObserver
 from diagnosis.plugin.registered_tool import RegisteredTool
 from diagnosis.plugin.services import PluginServices
-from diagnosis.plugin.settings import validated_settings
+from diagnosis.plugin.settings import how_to_configure, validated_settings
 
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
-    """Everything one plugin brings: checked, but not yet registered."""
+    """Everything one plugin brings: checked, but not yet registered.
+
+    `how_to_configure` says how to give it a source where it has none.
+    """
 
     tools: tuple[RegisteredTool, ...]
     observers: tuple[RunObserver, ...]
     skills: tuple[Path, ...]
     health_checks: tuple[HealthCheck, ...]
+    how_to_configure: str
 
     @property
     def is_empty(self) -> bool:
@@ -54,7 +58,8 @@ def ask_plugin(
         Exception: whatever the plugin's code raises.
     """
     hook = manager.hook
-    settings = _settings(hook.diagnosis_settings_model(), name, given_settings)
+    model = hook.diagnosis_settings_model()
+    settings = _settings(model, name, given_settings)
     tools = _flat(
         "diagnosis_register_evidence_tools",
         name,
@@ -88,6 +93,7 @@ def ask_plugin(
         observers=tuple(observers),
         skills=tuple(skills),
         health_checks=tuple(health_checks),
+        how_to_configure=how_to_configure(model, name),
     )
 
 
@@ -116,8 +122,8 @@ def _wrong_answer(hook: str, name: str, expected: str, answer: object) -> Plugin
     if inspect.iscoroutine(answer):
         answer.close()  # nobody will await it
         return PluginError(
-            f"{hook} of plugin {name!r} is async",
-            "make it a plain function: hooks only register objects",
+            f"{hook} of plugin {name!r} is async.",
+            "Make it a plain function: hooks only register objects.",
         )
     kind = answer.__name__ if isinstance(answer, type) else type(answer).__name__
-    return PluginError(f"{hook} of plugin {name!r} returned {kind}", f"return {expected}")
+    return PluginError(f"{hook} of plugin {name!r} returned {kind}.", f"Return {expected}.")

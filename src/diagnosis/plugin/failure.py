@@ -56,7 +56,7 @@ def failure_of(error: BaseException, origin: PluginOrigin) -> PluginFailure:
         case ImportError(name=str(module)) if not _is_own(module, origin):
             return PluginFailure(
                 PluginStatus.MISSING_DEPENDENCY,
-                f"plugin {origin.name!r} needs the module {module!r}, which cannot be imported",
+                f"Plugin {origin.name!r} needs the module {module!r}, which cannot be imported.",
                 _install(module, origin),
             )
         case ModuleNotFoundError(name=str(module)):
@@ -71,10 +71,10 @@ def failure_of(error: BaseException, origin: PluginOrigin) -> PluginFailure:
             reason = f"it raised {type(error).__name__}"
     return PluginFailure(
         PluginStatus.BROKEN,
-        f"plugin {origin.name!r} is broken: {reason}",
-        f"install another version of {origin.distribution_name}, or remove it"
+        f"Plugin {origin.name!r} is broken: {reason}.",
+        f"Install another version of {origin.distribution_name}, or remove it."
         if origin.distribution
-        else "correct the plugin's code",
+        else "Correct the plugin's code.",
     )
 
 
@@ -100,7 +100,7 @@ def _is_own(module: str, origin: PluginOrigin) -> bool:
 
 def _install(module: str, origin: PluginOrigin) -> str:
     """How to get a missing module, as far as the distribution's own metadata tells."""
-    unknown = f"install the package that provides the module {module!r}"
+    unknown = f"Install the package that provides the module {module!r}."
     if origin.distribution is None:
         return unknown
     extras: list[str] = []
@@ -110,7 +110,7 @@ def _install(module: str, origin: PluginOrigin) -> str:
             continue
         extra = re.search(r"extra\s*==\s*[\"']([^\"']+)[\"']", requirement)
         if extra is None:
-            return f'pip install "{required[0]}"'
+            return f'Run: pip install "{required[0]}"'
         extras.append(extra[1])
     # an extra may bring the module under another name: then the one named like the plugin is it
     known = extras or [
@@ -123,7 +123,7 @@ def _install(module: str, origin: PluginOrigin) -> str:
         chosen = known[0]
     else:
         return unknown
-    return f'pip install "{origin.distribution.name}[{chosen}]"'
+    return f'Run: pip install "{origin.distribution.name}[{chosen}]"'
 
 
 def _canonical(name: str) -> str:

@@ -65,8 +65,8 @@ class LoadedPlugins:
                 report.model_copy(
                     update={
                         "tools": tuple(name for name in report.tools if name != tool.name),
-                        "reason": "; ".join(filter(None, (report.reason, tool.reason))),
-                        "mend": "; ".join(filter(None, (report.mend, tool.mend))),
+                        "reason": " ".join(filter(None, (report.reason, tool.reason))),
+                        "mend": " ".join(filter(None, (report.mend, tool.mend))),
                     }
                 )
                 if report.name == tool.plugin
@@ -234,8 +234,8 @@ def _report(candidate: _Candidate, outcome: Contribution | PluginFailure) -> Plu
     elif outcome.is_empty:
         failure = PluginFailure(
             PluginStatus.NOT_CONFIGURED,
-            f"plugin {candidate.name!r} is not configured: it brings nothing",
-            f"to use it, set its source in [plugins.{candidate.name}]",
+            f"Plugin {candidate.name!r} is not configured: it brings nothing.",
+            outcome.how_to_configure,
         )
     else:
         failure = None
@@ -260,9 +260,9 @@ def _refuse_shared_names(candidates: Sequence[_Candidate]) -> None:
         first = owners.setdefault(candidate.name, candidate.origin)
         if first is not candidate.origin:
             raise PluginError(
-                f"two plugins are named {candidate.name!r}: one of {first.distribution_name}, "
-                f"one of {candidate.origin.distribution_name}",
-                "remove one of the two",
+                f"Two plugins are named {candidate.name!r}: one of {first.distribution_name}, "
+                f"one of {candidate.origin.distribution_name}.",
+                "Remove one of the two.",
             )
 
 
@@ -274,8 +274,8 @@ def _refuse_unknown_settings(
         if name not in names:
             installed = f"installed plugins: {', '.join(names) or 'none'}"
             raise ConfigurationError(
-                f"[plugins.{name}] names a plugin that is not installed",
-                did_you_mean([name], names) or f"install it, or remove its settings; {installed}",
+                f"[plugins.{name}] names a plugin that is not installed.",
+                did_you_mean([name], names) or f"Install it, or remove its settings; {installed}.",
             )
 
 
@@ -283,16 +283,16 @@ def _refuse_unknown_hooks(
     manager: pluggy.PluginManager, plugin: object, origin: PluginOrigin
 ) -> None:
     known = [name for name in vars(hookspecs) if name.startswith(f"{hookspecs.PROJECT}_")]
-    mend = f"the hooks are: {', '.join(known)}"
+    mend = f"The hooks are: {', '.join(known)}."
     implemented = manager.get_hookcallers(plugin) or []
     if not implemented:
-        raise PluginError(f"plugin {origin.name!r} implements no hook", mend)
+        raise PluginError(f"Plugin {origin.name!r} implements no hook.", mend)
     try:
         manager.check_pending()
     except pluggy.PluginValidationError as error:
         unknown = [caller.name for caller in implemented if not caller.has_spec()]
         raise PluginError(
-            f"plugin {origin.name!r} implements {', '.join(map(repr, unknown))}, which is no hook",
+            f"Plugin {origin.name!r} implements {', '.join(map(repr, unknown))}, which is no hook.",
             did_you_mean(unknown, known) or mend,
         ) from error
 
@@ -311,11 +311,11 @@ def _refuse_missing_tools(
         if not likely:
             suggestion = did_you_mean([name], registry.names)
             raise PluginError(
-                f"the required tool {name!r} is missing: no plugin brings it",
-                suggestion or f"the tools are: {', '.join(registry.names) or 'none'}",
+                f"The required tool {name!r} is missing: no plugin brings it.",
+                suggestion or f"The tools are: {', '.join(registry.names) or 'none'}.",
             )
         raise PluginError(
-            f"the required tool {name!r} is missing: "
-            + "; ".join(report.reason or report.status for report in likely),
-            "; ".join(report.mend for report in likely if report.mend),
+            f"The required tool {name!r} is missing. "
+            + " ".join(report.reason or report.status for report in likely),
+            " ".join(report.mend for report in likely if report.mend),
         )

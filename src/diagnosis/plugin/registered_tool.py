@@ -72,9 +72,9 @@ class RegisteredTool:
         ]
         if missing:
             raise PluginError(
-                f"plugin {self.plugin!r} registers a {type(self.tool).__name__}, which is no "
-                f"evidence tool: it has no {', no '.join(missing)}",
-                "give it what diagnosis.plugin.EvidenceTool names, or use @evidence_tool",
+                f"Plugin {self.plugin!r} registers a {type(self.tool).__name__}, which is no "
+                f"evidence tool: it has no {', no '.join(missing)}.",
+                "Give it what diagnosis.plugin.EvidenceTool names, or use @evidence_tool.",
             )
         self._set("name", self._checked_name())
         self._set("reference", bool(getattr(self.tool, "reference", False)))
@@ -84,9 +84,9 @@ class RegisteredTool:
             self._checked_limit("agent_result_bytes", (int,), least=LEAST_RESULT_BYTES - 1),
         )
         if not isinstance(self.tool.description, str) or not self.tool.description.strip():
-            raise self._refusal("has no description", "say what it answers and when to use it")
+            raise self._refusal("has no description", "Say what it answers and when to use it.")
         if not callable(self.tool.collect):
-            raise self._refusal("has no collect method", "give it `async def collect`")
+            raise self._refusal("has no collect method", "Give it `async def collect`.")
         schema = self._checked_request_schema()
         self._set("request_json_schema", schema)
         self._set("parameters_json_schema", envelope_schema(schema))
@@ -146,14 +146,14 @@ class RegisteredTool:
         object.__setattr__(self, attribute, value)  # the dataclass is frozen to everyone else
 
     def _refusal(self, problem: str, mend: str) -> PluginError:
-        return PluginError(f"tool {self.tool.name!r} of plugin {self.plugin!r} {problem}", mend)
+        return PluginError(f"Tool {self.tool.name!r} of plugin {self.plugin!r} {problem}.", mend)
 
     def _checked_name(self) -> str:
         name = self.tool.name
         if not isinstance(name, str) or len(name) > _NAME_LENGTH or not _NAME.fullmatch(name):
             raise self._refusal(
                 "has an invalid name",
-                f"use snake_case of at most {_NAME_LENGTH} characters, for example query_logs",
+                f"Use snake_case of at most {_NAME_LENGTH} characters, for example query_logs.",
             )
         return name
 
@@ -164,7 +164,7 @@ class RegisteredTool:
         right_type = isinstance(limit, types) and not isinstance(limit, bool)
         if not (right_type and least < limit < math.inf):
             raise self._refusal(
-                f"has an invalid {attribute}", f"use a number above {least}, or None"
+                f"has an invalid {attribute}", f"Use a number above {least}, or None."
             )
         return limit
 
@@ -172,19 +172,19 @@ class RegisteredTool:
         request = self.tool.request
         if not (isinstance(request, type) and issubclass(request, BaseModel)):
             raise self._refusal(
-                "has a request that is no pydantic model", "make it a subclass of BaseModel"
+                "has a request that is no pydantic model", "Make it a subclass of BaseModel."
             )
         try:
             schema = request_schema(request)
         except PydanticUserError as error:
             raise self._refusal(
                 f"has a request without a JSON schema ({type(error).__name__})",
-                "use field types that JSON has",
+                "Use field types that JSON has.",
             ) from error
         if undocumented := undocumented_fields(schema):
             raise self._refusal(
                 f"has undocumented request fields: {', '.join(undocumented)}",
-                "give each one Field(description=...): the model reads it",
+                "Give each one Field(description=...): the model reads it.",
             )
         return schema
 

@@ -92,9 +92,9 @@ class EvidenceToolRegistry:
         owner = f"plugin {taken.plugin!r}" if taken else _RESERVED.get(name)
         if owner is not None:
             raise PluginError(
-                f"the tool name {name!r} is taken: {owner} and plugin {registered.plugin!r} "
-                "both bring it",
-                "remove one of the two plugins, or rename its tool",
+                f"The tool name {name!r} is taken: {owner} and plugin {registered.plugin!r} "
+                "both bring it.",
+                "Remove one of the two plugins, or rename its tool.",
             )
         self._tools[name] = registered
 
@@ -156,8 +156,8 @@ class EvidenceToolRegistry:
     def _refuse_when_frozen(self) -> None:
         if self._frozen:
             raise PluginError(
-                "the registry of evidence tools is frozen",
-                "register and open every tool before the first run",
+                "The registry of evidence tools is frozen.",
+                "Register and open every tool before the first run.",
             )
 
 
@@ -172,7 +172,7 @@ def _open_problem(registered: RegisteredTool, error: Exception) -> Configuration
     if isinstance(error, ConfigurationError):
         return error
     return PluginError(
-        f"tool {registered.name!r} of plugin {registered.plugin!r} could not be opened: "
-        f"{type(error).__name__}",
-        f"check [plugins.{registered.plugin}] and what the tool depends on",
+        f"Tool {registered.name!r} of plugin {registered.plugin!r} could not be opened: "
+        f"{type(error).__name__}.",
+        f"Check [plugins.{registered.plugin}] and what the tool depends on.",
     )

@@ -39,7 +39,7 @@ def validated_settings(
     if model is None:
         if given:
             raise ConfigurationError(
-                f"plugin {name!r} takes no settings", f"remove [plugins.{name}]"
+                f"Plugin {name!r} takes no settings.", f"Remove [plugins.{name}]."
             )
         return None
     extra: Literal["forbid"] | None = "forbid"  # a misspelled setting must not pass in silence
@@ -51,6 +51,20 @@ def validated_settings(
         raise _refusal(error, model, name, given=given is not None) from None
 
 
+def how_to_configure(model: object, name: str, needed: str = "its source") -> str:
+    """How to give a plugin what it lacks: its settings model's `mend_unconfigured`, if it has one.
+
+    Args:
+        model: the plugin's settings model, or None.
+        name: the plugin's name.
+        needed: the settings to set, in words.
+    """
+    own = getattr(model, "mend_unconfigured", None)
+    if isinstance(own, str) and own.strip():
+        return " ".join(own.split())
+    return f"To use it, set {needed} in [plugins.{name}]."
+
+
 def _refusal(
     error: ValidationError, model: type[BaseModel], name: str, *, given: bool
 ) -> ConfigurationError:
@@ -58,18 +72,17 @@ def _refusal(
     if not given and all(each["type"] == "missing" for each in errors):
         needed = ", ".join(_path(each["loc"]) for each in errors)
         return NotConfigured(
-            f"plugin {name!r} is not configured",
-            f"to use it, set {needed} in [plugins.{name}]",
+            f"Plugin {name!r} is not configured.", how_to_configure(model, name, needed)
         )
     told = [_told(each) for each in errors[:_SHOWN_ERRORS]]
     if len(errors) > _SHOWN_ERRORS:
         told.append(f"and {len(errors) - _SHOWN_ERRORS} more")
     unknown = [str(each["loc"][-1]) for each in errors if each["type"] == "extra_forbidden"]
     suggestion = did_you_mean(unknown, model.model_fields)
-    mend = f"correct [plugins.{name}]"
+    mend = f"Correct [plugins.{name}]."
     return ConfigurationError(
-        f"the settings of plugin {name!r} are invalid: {'; '.join(told)}",
-        f"{mend}: {suggestion}" if suggestion else mend,
+        f"The settings of plugin {name!r} are invalid: {'; '.join(told)}.",
+        f"{mend} {suggestion}" if suggestion else mend,
     )
 
 
@@ -79,6 +92,8 @@ def _told(error: Mapping[str, Any]) -> str:
             message = "is missing"
         case "extra_forbidden":
             message = "is no setting of this plugin"
+        case "tuple_type" | "list_type" | "set_type" | "frozen_set_type":
+            message = 'must be a list, in the environment a JSON list: ["...", "..."]'
         case _:
             message = _masked(error["msg"].removeprefix("Value error, "), error["input"])
     path = _path(error["loc"])

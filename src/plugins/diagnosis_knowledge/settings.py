@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -20,9 +21,14 @@ class KnowledgeSettings(BaseModel):
         timeout_s: seconds a lookup may take, the indexing of `paths` included.
         relevance_floor: what a passage must reach to be shown, 0 to 1; raise it to see fewer
             strangers, lower it to miss less.
+        mend_unconfigured: how to give it documents, told where it has none.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    mend_unconfigured: ClassVar[str] = (
+        "Fill the knowledge base with `diagnosis knowledge add PATH`, or give --knowledge PATH."
+    )
 
     folder: Path | None = None
     paths: tuple[Path, ...] = ()

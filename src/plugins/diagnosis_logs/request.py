@@ -59,8 +59,8 @@ class LogQuery(BaseModel):
     ] = Field(
         default=None,
         description="Only lines of this level or a worse one. A line that states no level counts "
-        "as ERROR if its words clearly tell of one (failed, timed out, refused, out of memory, HTTP "
-        "status 5xx and the like); the others are left out and counted in the scope.",
+        "as ERROR if its words clearly tell of one (failed, timed out, refused, out of memory, "
+        "HTTP status 5xx and the like); the others are left out and counted in the scope.",
     )
     contains: OptionalText = Field(
         default=None, description="Only lines that contain this text, letter case ignored."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import tzinfo
 from pathlib import Path
+from typing import ClassVar
 from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -22,9 +23,14 @@ class LogsSettings(BaseModel):
         zone: IANA name of the zone of log times that carry none; by default the run's zone.
         window_minutes: length of the window of a request that names no start.
         files_limit: most files to search; where there are more, results say so (SCAN).
+        mend_unconfigured: how to give it a source, told where it has none.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    mend_unconfigured: ClassVar[str] = (
+        'Give --logs PATH, or set paths = ["PATH"] under [plugins.logs].'
+    )
 
     paths: tuple[Path, ...] = ()
     sources: dict[str, Path] = Field(default_factory=dict)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
@@ -31,9 +31,14 @@ class MysqlSettings(BaseModel):
         timeout_s: seconds one statement may run on the server.
         connect_timeout_s: seconds until a server that does not answer counts as unreachable.
         connections: connections held at most; further calls wait.
+        mend_unconfigured: how to give it a server, told where it has none.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    mend_unconfigured: ClassVar[str] = (
+        "Set DIAGNOSIS_PLUGINS__MYSQL__URL, give --mysql URL, or set url under [plugins.mysql]."
+    )
 
     url: SecretStr | None = None
     tls: bool = False

@@ -66,7 +66,7 @@ def test_the_extra_that_brings_the_missing_module_is_named(site: Any) -> None:
     )
     assert report.status is PluginStatus.MISSING_DEPENDENCY
     assert "'no_such_store'" in (report.reason or "")
-    assert report.mend == 'pip install "shop-tools[failing]"'
+    assert report.mend == 'Run: pip install "shop-tools[failing]"'
 
 
 def test_any_extra_that_brings_the_missing_module_will_do(site: Any) -> None:
@@ -77,7 +77,7 @@ def test_any_extra_that_brings_the_missing_module_will_do(site: Any) -> None:
         requires=['no-such-store; extra == "stores"'],
         extras=["stores"],
     )
-    assert report.mend == 'pip install "shop-tools[stores]"'
+    assert report.mend == 'Run: pip install "shop-tools[stores]"'
 
 
 def test_a_module_under_another_name_comes_with_the_extra_named_like_the_plugin(site: Any) -> None:
@@ -88,7 +88,7 @@ def test_a_module_under_another_name_comes_with_the_extra_named_like_the_plugin(
         requires=["PyNoSuchYAML; extra == 'failing'"],
         extras=["failing"],
     )
-    assert report.mend == 'pip install "shop-tools[failing]"'
+    assert report.mend == 'Run: pip install "shop-tools[failing]"'
 
 
 def test_the_extras_of_the_entry_point_are_named(site: Any) -> None:
@@ -99,36 +99,36 @@ def test_the_extras_of_the_entry_point_are_named(site: Any) -> None:
         distribution="shop-tools",
         entry_point="module_of_an_entry_with_extra [stores]",
     )
-    assert report.mend == 'pip install "shop-tools[stores]"'
+    assert report.mend == 'Run: pip install "shop-tools[stores]"'
 
 
 def test_a_requirement_without_an_extra_is_installed_by_its_own_name(site: Any) -> None:
     report = _failure(site, "import no_such_store", requires=["no-such-store>=1"])
-    assert report.mend == 'pip install "no-such-store"'
+    assert report.mend == 'Run: pip install "no-such-store"'
 
 
 def test_a_module_that_no_metadata_knows_is_named(site: Any) -> None:
     report = _failure(site, "import no_such_store", requires=["pydantic"], extras=["other"])
-    assert report.mend == "install the package that provides the module 'no_such_store'"
+    assert report.mend == "Install the package that provides the module 'no_such_store'."
 
 
 def test_a_dependency_that_lacks_a_name_counts_as_missing(site: Any) -> None:
     report = _failure(site, "from json import no_such_name", requires=["json; extra == 'x'"])
     assert report.status is PluginStatus.MISSING_DEPENDENCY
-    assert report.mend == 'pip install "failing-distribution[x]"'
+    assert report.mend == 'Run: pip install "failing-distribution[x]"'
 
 
 def test_a_module_imported_late_by_a_hook_is_reported_the_same(site: Any) -> None:
     report = _failure(site, _hook(TOOLS_HOOK, "import no_such_store"), requires=["no-such-store"])
     assert report.status is PluginStatus.MISSING_DEPENDENCY
-    assert report.mend == 'pip install "no-such-store"'
+    assert report.mend == 'Run: pip install "no-such-store"'
 
 
 def test_an_entry_point_to_nothing_is_broken(site: Any) -> None:
     report = _failure(site, "", entry_point="no_such_plugin_module.inner")
     assert report.status is PluginStatus.BROKEN
     assert "'no_such_plugin_module' does not exist" in (report.reason or "")
-    assert report.mend == "install another version of failing-distribution, or remove it"
+    assert report.mend == "Install another version of failing-distribution, or remove it."
 
 
 # --- broken code -----------------------------------------------------------------------------
@@ -168,14 +168,14 @@ def test_code_that_fails_or_breaks_the_contract_is_broken(
 
 def test_an_async_hook_is_broken(site: Any) -> None:
     report = _failure(site, _hook(TOOLS_HOOK, "return []").replace("def ", "async def "))
-    assert report.reason == f"{TOOLS_HOOK} of plugin 'failing' is async"
+    assert report.reason == f"{TOOLS_HOOK} of plugin 'failing' is async."
 
 
 def test_a_misspelled_hook_is_broken_and_the_right_one_named(site: Any) -> None:
     report = _failure(site, _hook("diagnosis_register_evidence_tool", "return []"))
     assert report.status is PluginStatus.BROKEN
     assert "'diagnosis_register_evidence_tool', which is no hook" in (report.reason or "")
-    assert report.mend == "did you mean 'diagnosis_register_evidence_tools'?"
+    assert report.mend == "Did you mean 'diagnosis_register_evidence_tools'?"
 
 
 def test_a_hook_that_is_like_no_other_gets_the_list_of_hooks(site: Any) -> None:

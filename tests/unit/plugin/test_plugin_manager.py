@@ -181,7 +181,7 @@ def test_a_plugin_without_settings_that_needs_some_is_reported_as_not_configured
     loaded = _load(site)
     report = _report(loaded, "alpha")
     assert report.status is PluginStatus.NOT_CONFIGURED
-    assert report.mend == "to use it, set path in [plugins.alpha]"
+    assert report.mend == "To use it, set path in [plugins.alpha]."
     assert loaded.registry.names == ("find_b",)
 
 
@@ -189,7 +189,47 @@ def test_a_plugin_that_brings_nothing_is_reported_as_not_configured(site: Any) -
     site.add("alpha", GOOD.replace('return [tool("find_GOOD")]', "return []"))
     report = _report(_load(site), "alpha")
     assert report.status is PluginStatus.NOT_CONFIGURED
-    assert report.mend == "to use it, set its source in [plugins.alpha]"
+    assert report.mend == "To use it, set its source in [plugins.alpha]."
+
+
+def test_a_plugin_that_brings_nothing_says_itself_how_to_configure_it(site: Any) -> None:
+    site.add(
+        "alpha",
+        """
+    from typing import ClassVar
+    from pydantic import BaseModel
+    from diagnosis.plugin import hookimpl
+
+    class Settings(BaseModel):
+        mend_unconfigured: ClassVar[str] = "Give --shop URL."
+        url: str | None = None
+
+    @hookimpl
+    def diagnosis_settings_model():
+        return Settings
+""",
+    )
+    report = _report(_load(site), "alpha")
+    assert report.status is PluginStatus.NOT_CONFIGURED
+    assert report.mend == "Give --shop URL."
+
+
+@pytest.mark.parametrize(
+    ("name", "flag"),
+    [
+        ("logs", "--logs PATH"),
+        ("knowledge", "diagnosis knowledge add PATH"),
+        ("mysql", "--mysql URL"),
+    ],
+)
+def test_the_plugins_that_come_along_name_their_flags(
+    name: str, flag: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    loaded = load_plugins(plugin_settings={}, services=PluginServices(), stop_on_failure=False)
+    report = _report(loaded, name)
+    assert report.status is PluginStatus.NOT_CONFIGURED
+    assert flag in (report.mend or "")
 
 
 def test_a_configured_source_that_cannot_be_used_stops_with_its_own_error(site: Any) -> None:
@@ -217,7 +257,7 @@ def test_invalid_settings_stop_with_the_plugin_and_the_field(site: Any) -> None:
     site.add("alpha", CONFIGURED)
     with pytest.raises(ConfigurationError, match=r"plugin 'alpha' are invalid: path: ") as stopped:
         _load(site, {"alpha": {"path": 3}})
-    assert stopped.value.mend == "correct [plugins.alpha]"
+    assert stopped.value.mend == "Correct [plugins.alpha]."
     loaded = _load(site, {"alpha": {"path": 3}}, stop_on_failure=False)
     assert _report(loaded, "alpha").status is PluginStatus.INVALID_SETTINGS
     assert _report(loaded, "alpha").reason == stopped.value.problem
@@ -240,16 +280,16 @@ def test_settings_for_a_plugin_that_is_not_installed_name_the_nearest_one(site: 
     site.add("metrics", _good("m"))
     with pytest.raises(ConfigurationError, match=r"\[plugins.metric\]") as refused:
         _load(site, {"metric": {}})
-    assert refused.value.mend == "did you mean 'metrics'?"
+    assert refused.value.mend == "Did you mean 'metrics'?"
     with pytest.raises(ConfigurationError) as refused:
         _load(site, {"zebra": {}})
-    assert refused.value.mend.endswith("installed plugins: metrics")
+    assert refused.value.mend.endswith("installed plugins: metrics.")
 
 
 def test_two_distributions_with_the_same_plugin_name_are_both_named(site: Any) -> None:
     site.add("metrics", _good("a"), distribution="one-metrics")
     site.add("metrics", _good("b"), distribution="two-metrics")
-    with pytest.raises(PluginError, match="two plugins are named 'metrics'") as refused:
+    with pytest.raises(PluginError, match="Two plugins are named 'metrics'") as refused:
         _load(site)
     assert "one-metrics" in refused.value.problem
     assert "two-metrics" in refused.value.problem
@@ -280,8 +320,8 @@ def test_a_missing_required_tool_stops_with_the_report_of_its_likely_plugin(site
     site.add("beta", "import a_module_nobody_has")
     with pytest.raises(PluginError, match="'find_alpha' is missing") as stopped:
         _load(site, required_tools=["find_alpha"])
-    assert stopped.value.problem.endswith(": plugin 'alpha' is not configured")
-    assert stopped.value.mend == "to use it, set path in [plugins.alpha]"
+    assert stopped.value.problem.endswith(" Plugin 'alpha' is not configured.")
+    assert stopped.value.mend == "To use it, set path in [plugins.alpha]."
 
 
 def test_a_missing_required_tool_of_an_unknown_plugin_stops_with_every_failure(site: Any) -> None:
@@ -297,10 +337,10 @@ def test_a_misspelled_required_tool_stops_with_the_nearest_one(site: Any) -> Non
     site.add("alpha", _good("orders"))
     with pytest.raises(PluginError, match="no plugin brings it") as stopped:
         _load(site, required_tools=["find_order"])
-    assert stopped.value.mend == "did you mean 'find_orders'?"
+    assert stopped.value.mend == "Did you mean 'find_orders'?"
     with pytest.raises(PluginError) as stopped:
         _load(site, required_tools=["zzz"])
-    assert stopped.value.mend == "the tools are: find_orders"
+    assert stopped.value.mend == "The tools are: find_orders."
 
 
 # --- plugins given in code -------------------------------------------------------------------
@@ -363,7 +403,7 @@ def test_a_plugin_given_in_code_may_name_itself_and_get_settings(site: Any) -> N
 
     loaded = _load(site, {"shop": {"name": "find_shop"}}, extra_plugins=[Named()])
     assert loaded.registry.names == ("find_shop",)
-    with pytest.raises(ConfigurationError, match="plugin 'shop' is not configured"):
+    with pytest.raises(ConfigurationError, match="Plugin 'shop' is not configured"):
         _load(site, extra_plugins=[Named()])
 
 
@@ -386,7 +426,7 @@ def test_a_module_and_a_class_can_be_given_in_code(site: Any) -> None:
 
 
 def test_a_plugin_given_in_code_that_fails_stops(site: Any) -> None:
-    with pytest.raises(PluginError, match="plugin 'object' implements no hook"):
+    with pytest.raises(PluginError, match="Plugin 'object' implements no hook"):
         _load(site, extra_plugins=[object()])
 
 
@@ -400,12 +440,12 @@ def test_a_module_that_a_plugin_given_in_code_lacks_is_named(site: Any) -> None:
 
     with pytest.raises(PluginError, match="needs the module 'no_such_store'") as stopped:
         _load(site, extra_plugins=[Late()])
-    assert stopped.value.mend == "install the package that provides the module 'no_such_store'"
+    assert stopped.value.mend == "Install the package that provides the module 'no_such_store'."
 
 
 def test_a_plugin_given_in_code_under_an_installed_name_is_refused(site: Any) -> None:
     site.add("Given", _good("a"), distribution="given-package")
-    with pytest.raises(PluginError, match="two plugins are named 'Given'") as refused:
+    with pytest.raises(PluginError, match="Two plugins are named 'Given'") as refused:
         _load(site, extra_plugins=[Given()])
     assert "given-package" in refused.value.problem
     assert "given in code" in refused.value.problem
@@ -428,7 +468,7 @@ async def test_a_tool_that_cannot_be_opened_leaves_the_report_with_the_reason(si
     site.add("alpha", _good("a"))
     tools = [
         GivenTool("find_one", open_error=OSError("password=hunter2")),
-        GivenTool("find_two", open_error=SourceError("no folder", "make it")),
+        GivenTool("find_two", open_error=SourceError("There is no folder.", "Make it.")),
         GivenTool("find_three"),
     ]
     loaded = _load(site, extra_plugins=[Given(*tools)], required_tools=["find_three"])
@@ -436,9 +476,9 @@ async def test_a_tool_that_cannot_be_opened_leaves_the_report_with_the_reason(si
     report = _report(loaded, "Given")
     assert report.tools == ("find_three",)
     assert report.reason is not None
-    assert report.reason.endswith("could not be opened: OSError; no folder")
+    assert report.reason.endswith("could not be opened: OSError. There is no folder.")
     assert report.mend is not None
-    assert report.mend.endswith("; make it")
+    assert report.mend.endswith(" depends on. Make it.")
     assert "hunter2" not in report.model_dump_json()
     assert _report(loaded, "alpha").tools == ("find_a",)
     assert loaded.registry.names == ("find_a", "find_three")

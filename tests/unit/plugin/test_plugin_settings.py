@@ -1,4 +1,4 @@
-from typing import Literal
+from typing import ClassVar, Literal
 
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
@@ -35,7 +35,33 @@ def test_valid_settings_become_the_model() -> None:
 def test_nothing_given_where_something_is_needed_is_not_configured() -> None:
     with pytest.raises(NotConfigured) as refused:
         validated_settings(Settings, "shop", None)
-    assert refused.value.mend == "to use it, set server in [plugins.shop]"
+    assert refused.value.mend == "To use it, set server in [plugins.shop]."
+
+
+def test_the_settings_model_may_say_itself_how_to_configure_it() -> None:
+    class Own(Settings):
+        mend_unconfigured: ClassVar[str] = "Give\n  --shop URL."
+
+    with pytest.raises(NotConfigured) as refused:
+        validated_settings(Own, "shop", None)
+    assert refused.value.mend == "Give --shop URL."
+    assert validated_settings(Own, "shop", {"server": {"url": "x"}}) is not None
+
+
+def test_what_should_be_a_list_is_said_to_be_one() -> None:
+    class Lists(BaseModel):
+        paths: tuple[str, ...] = ()
+        names: list[str] = []
+        kinds: frozenset[str] = frozenset()
+
+    given = {"paths": "/var/hunter2", "names": "x", "kinds": 3}
+    with pytest.raises(ConfigurationError) as refused:
+        validated_settings(Lists, "shop", given)
+    for name in given:
+        assert f'{name}: must be a list, in the environment a JSON list: ["...", "..."]' in str(
+            refused.value
+        )
+    assert "hunter2" not in str(refused.value)
 
 
 def test_an_empty_table_where_something_is_needed_is_a_mistake() -> None:
@@ -60,7 +86,7 @@ def test_every_mistake_is_named_up_to_five() -> None:
 def test_a_misspelled_setting_is_refused_and_the_right_one_named() -> None:
     with pytest.raises(ConfigurationError, match="limits: is no setting of this") as refused:
         validated_settings(Settings, "shop", {"server": {"url": "x"}, "limits": 3})
-    assert refused.value.mend == "correct [plugins.shop]: did you mean 'limit'?"
+    assert refused.value.mend == "Correct [plugins.shop]. Did you mean 'limit'?"
 
 
 def test_a_model_may_take_free_keys() -> None:

@@ -126,7 +126,7 @@ async def test_a_tool_that_fails_to_open_is_removed_with_the_reason() -> None:
     assert registry.names == ("find_a",)
     assert isinstance(removed, RemovedTool)
     assert (removed.name, removed.plugin) == ("find_b", "shop")
-    assert removed.reason.endswith("could not be opened: OSError")
+    assert removed.reason.endswith("could not be opened: OSError.")
     assert "hunter2" not in removed.reason + removed.mend
     await registry.close()
     assert journal == ["open find_a", "close find_a"]

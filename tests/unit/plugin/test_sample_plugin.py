@@ -153,7 +153,7 @@ def test_it_passes_the_conformance_kit(answers: dict[str, Any]) -> None:
 def test_without_settings_it_is_reported_as_not_configured(answers: dict[str, Any]) -> None:
     report = answers["unset"]["report"]
     assert report["status"] == "NOT_CONFIGURED"
-    assert report["mend"] == "to use it, set path in [plugins.deployments]"
+    assert report["mend"] == "To use it, set path in [plugins.deployments]."
 
 
 def test_a_file_that_is_not_there_stops_the_start(answers: dict[str, Any]) -> None:
