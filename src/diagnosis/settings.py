@@ -30,6 +30,9 @@ from diagnosis.plugin.spelling import did_you_mean
 DEFAULT_FILE = "diagnosis.toml"
 _PREFIX = "DIAGNOSIS_"
 _SHOWN_ERRORS = 3
+_LIKENESS = 0.8
+_NO_SETTINGS = tuple(f"{_PREFIX}{name}" for name in ("DEBUG", "REQUIRE_SERVICES", "TEST_"))
+"""Variables of that prefix with another purpose."""
 
 
 class ChatModelSettings(BaseModel):
@@ -172,19 +175,17 @@ def _read(file: Path | None) -> dict[str, Any]:
 
 
 def _environment() -> dict[str, Any]:
-    """What DIAGNOSIS_* sets, as it stands there; other variables with that prefix are ignored.
+    """What DIAGNOSIS_* sets, as it stands there.
 
-    One that names a setting within a table (two underscores) must name a table that exists: a
-    misspelled one would pass in silence.
+    A variable that was probably meant as a setting (it is spelled like one, or has two underscores)
+    is refused: it would pass in silence. Others with that prefix are `ignored_variables`.
     """
-    tables = [name.upper() for name in Settings.model_fields]
-    for variable in os.environ:
-        table, nested, _ = variable.upper().removeprefix(_PREFIX).partition("__")
-        if variable.upper().startswith(_PREFIX) and nested and table not in tables:
-            near = difflib.get_close_matches(table, tables, 1)
+    for variable in _foreign_variables():
+        near = _near_variable(variable)
+        if near or "__" in variable:
             raise ConfigurationError(
                 f"The environment variable {variable} names no setting.",
-                f"Did you mean {_PREFIX}{near[0]}?" if near else "Unset it, or correct its name.",
+                f"Did you mean {near}?" if near else "Unset it, or correct its name.",
             )
     try:
         values: dict[str, Any] = EnvSettingsSource(Settings)()
@@ -198,6 +199,45 @@ def _environment() -> dict[str, Any]:
             f"{_PREFIX}MODEL__NAME=offline.",
         ) from None
     return {**values, "plugins": _parsed(values["plugins"])} if "plugins" in values else values
+
+
+def ignored_variables() -> tuple[str, ...]:
+    """Variables named DIAGNOSIS_* that name no setting and resemble none, sorted.
+
+    An orchestrator may set some (Kubernetes does for a service called `diagnosis`), so they are no
+    error, and one may be a mistake all the same: the command line tells them.
+    """
+    return tuple(sorted(_foreign_variables()))
+
+
+def _foreign_variables() -> list[str]:
+    tables = {name.upper() for name in Settings.model_fields}
+    return [
+        variable
+        for variable in os.environ
+        if variable.upper().startswith(_PREFIX)
+        and not variable.upper().startswith(_NO_SETTINGS)
+        and variable.upper().removeprefix(_PREFIX).partition("__")[0] not in tables
+    ]
+
+
+def _near_variable(variable: str) -> str | None:
+    """The variable that a misspelled one was probably meant as."""
+    table, nested, rest = variable.upper().removeprefix(_PREFIX).partition("__")
+    fields = {name.upper(): field for name, field in Settings.model_fields.items()}
+    if table.startswith("PLUGINS_"):  # one underscore where two belong
+        return f"{_PREFIX}{'__'.join(table.split('_', 2))}{nested}{rest}"
+    if nested:
+        near = difflib.get_close_matches(table, fields, 1)
+        return f"{_PREFIX}{near[0]}__{rest}" if near else None
+    inner = [
+        f"{name}__{setting.upper()}"
+        for name, field in fields.items()
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)
+        for setting in field.annotation.model_fields
+    ]
+    near = difflib.get_close_matches(table, [*fields, *inner], 1, _LIKENESS)
+    return f"{_PREFIX}{near[0]}" if near else None
 
 
 def _parsed(value: Any) -> Any:
@@ -244,14 +284,9 @@ def _invalid(
     known = [name for path in unknown for name in _names_beside(path)]
     return ConfigurationError(
         f"Invalid settings: {'; '.join(told)}.",
-        _suggestion(names, known)
+        did_you_mean(names, known)
         or "Correct it there; the settings reference lists every name and its values.",
     )
-
-
-def _suggestion(unknown: Iterable[str], known: Iterable[str]) -> str | None:
-    question = did_you_mean(unknown, known)
-    return f"D{question[1:]}" if question else None
 
 
 def _rule(detail: ErrorDetails) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from diagnosis.contracts.run import RunLimits
 from diagnosis.errors import ConfigurationError
-from diagnosis.settings import Settings, load_settings, zone_named
+from diagnosis.settings import Settings, ignored_variables, load_settings, zone_named
 
 ROOT = Path(__file__).parents[2]
 SECRET = "hunter2hunter2"
@@ -113,6 +113,17 @@ def test_variables_that_are_no_settings_are_ignored(monkeypatch: pytest.MonkeyPa
     assert load_settings() == Settings()
 
 
+def test_variables_like_no_setting_are_ignored_and_can_be_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert ignored_variables() == ()
+    names = ["DIAGNOSIS_NOPE", "DIAGNOSIS_PORT_80_TCP_ADDR", "DIAGNOSIS_SERVICE_HOST"]
+    for name in [*names, "DIAGNOSIS_DEBUG", "DIAGNOSIS_TEST_X", "DIAGNOSIS_ZONE"]:
+        monkeypatch.setenv(name, "UTC")
+    assert load_settings() == Settings(zone="UTC")
+    assert ignored_variables() == tuple(names)
+
+
 def test_empty_variables_count_as_unset(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("ZONE", "PROMPTS", "MODEL__NAME", "MODEL"):
         monkeypatch.setenv(f"DIAGNOSIS_{name}", "")
@@ -122,11 +133,17 @@ def test_empty_variables_count_as_unset(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize(
     ("variable", "mend"),
     [
-        ("DIAGNOSIS_MODLE__NAME", "Did you mean DIAGNOSIS_MODEL?"),
+        ("DIAGNOSIS_MODLE__NAME", "Did you mean DIAGNOSIS_MODEL__NAME?"),
         ("DIAGNOSIS_ZZZZ__X", "Unset it"),
+        ("DIAGNOSIS_MODEL_NAME", "Did you mean DIAGNOSIS_MODEL__NAME?"),
+        ("DIAGNOSIS_LIMIT_TOOL_CALLS", "Did you mean DIAGNOSIS_LIMITS__TOOL_CALLS?"),
+        ("DIAGNOSIS_PLUGINS_LOGS_PATHS", "Did you mean DIAGNOSIS_PLUGINS__LOGS__PATHS?"),
+        ("DIAGNOSIS_PLUGINS_MYSQL__URL", "Did you mean DIAGNOSIS_PLUGINS__MYSQL__URL?"),
+        ("DIAGNOSIS_ZONES", "Did you mean DIAGNOSIS_ZONE?"),
+        ("DIAGNOSIS_PROMTPS", "Did you mean DIAGNOSIS_PROMPTS?"),
     ],
 )
-def test_nested_variable_of_no_table_is_refused(
+def test_variable_that_is_a_misspelled_setting_is_refused(
     monkeypatch: pytest.MonkeyPatch, variable: str, mend: str
 ) -> None:
     monkeypatch.setenv(variable, SECRET)

@@ -224,7 +224,7 @@ def test_plugins_that_cannot_be_used_are_listed_with_the_reason(command: Command
     )
     done = command("plugins")
     assert done.status == 0
-    assert "did you mean 'paths'?" in done.out
+    assert "Did you mean 'paths'?" in done.out
     assert "NOT OK" in done.out
     assert "127.0.0.1:1" in done.out
     assert "hunter2" not in done.out + done.err

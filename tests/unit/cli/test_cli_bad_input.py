@@ -194,12 +194,12 @@ def test_unusable_model(refused: Refused, log: Path, name: str, says: tuple[str,
         ("[limits]\nmodel_call = 9", ("limits.model_call", "Did you mean 'model_calls'?")),
         ('[limits]\nmodel_calls = "many"', ("limits.model_calls", "Correct it there")),
         ("[limits]\nmodel_calls = 2", ("reserved_model_calls must be below", "Correct")),
-        ("[plugins.log]", ("[plugins.log]", "did you mean 'logs'?")),
-        ('[plugins.logs]\npath = ["x"]', ("path", "did you mean 'paths'?")),
+        ("[plugins.log]", ("[plugins.log]", "Did you mean 'logs'?")),
+        ('[plugins.logs]\npath = ["x"]', ("path", "Did you mean 'paths'?")),
         ("[plugins]\nlogs = 3", ("plugins.logs in diagnosis.toml: it must be a table", "Correct")),
         ("plugins = 3", ("plugins in diagnosis.toml: it must be a table", "Correct")),
         ('zone = "Mars/Olympus"', ("'Mars/Olympus' is no IANA time zone", "Correct")),
-        ('[tools]\nrequired = ["query_log"]', ("'query_log'", "did you mean 'query_logs'?")),
+        ('[tools]\nrequired = ["query_log"]', ("'query_log'", "Did you mean 'query_logs'?")),
         (f'[plugins.mysql]\nurl = ["{SECRET}"]', ("url", "[plugins.mysql]")),
         (f'[model]\napi_key = ["{SECRET}"]', ("model.api_key", "Correct")),
     ],
@@ -217,7 +217,11 @@ def test_invalid_settings_file(
         ("DIAGNOSIS_LIMITS__MODEL_CALLS", "x", ("limits.model_calls in the environment", "")),
         ("DIAGNOSIS_MODEL", "openai:x", ("DIAGNOSIS_MODEL is not", "DIAGNOSIS_MODEL__NAME=")),
         ("DIAGNOSIS_PLUGINS", SECRET, ("DIAGNOSIS_PLUGINS is not", "JSON")),
-        ("DIAGNOSIS_MODLE__NAME", "x", ("DIAGNOSIS_MODLE__NAME", "Did you mean DIAGNOSIS_MODEL?")),
+        (
+            "DIAGNOSIS_MODLE__NAME",
+            "x",
+            ("DIAGNOSIS_MODLE__NAME", "Did you mean DIAGNOSIS_MODEL__NAME?"),
+        ),
         ("DIAGNOSIS_ZONE", "Europe", ("zone in the environment: 'Europe' is no IANA", "")),
     ],
 )
@@ -263,7 +267,7 @@ def test_time(refused: Refused, log: Path, place: Path) -> None:
         says=("finds no time in the logs", WRITE_TIME),
     )  # fmt: skip
     Path("diagnosis.toml").write_text("[plugins.logs]\npath = 1")
-    refused("ask", "why", "--at", "last", says=("path", "did you mean 'paths'?"))
+    refused("ask", "why", "--at", "last", says=("path", "Did you mean 'paths'?"))
 
 
 # --- single tools and the knowledge base -----------------------------------------------------
