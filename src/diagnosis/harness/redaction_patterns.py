@@ -52,6 +52,20 @@ def _in_low(pattern: str) -> Callable[[str, str], bool]:
     return hint
 
 
+def _in_low_any(*patterns: str) -> Callable[[str, str], bool]:
+    searches = tuple(re.compile(pattern).search for pattern in patterns)
+
+    def hint(text: str, low: str) -> bool:
+        return any(search(low) is not None for search in searches)
+
+    return hint
+
+
+def _line_below(text: str, low: str) -> bool:
+    # a line's end, in a text or in the JSON text of an item: most items have none
+    return ("\n" in low or "\\" in low) and _LINE_BELOW.search(low) is not None
+
+
 def _address(text: str, low: str) -> bool:
     return "://" in low
 
@@ -64,8 +78,7 @@ def _wide(text: str, low: str) -> bool:
     return not text.isascii() and any(word in text for word in ("密", "口令", "令牌"))
 
 
-# in a text, or in the JSON text of an item
-_LINE_BELOW = r":[ \t]{0,4}(?:[|>][-+0-9]{0,2})?[ \t]{0,4}(?:\r|\\r)?(?:\n|\\n)"
+_LINE_BELOW = re.compile(r":[ \t]{0,4}(?:[|>][-+0-9]{0,2})?[ \t]{0,4}(?:\r|\\r)?(?:\n|\\n)")
 
 # The hints are patterns that begin with one plain letter, rare where there is a choice: such a
 # search is the fastest there is, faster than `in` for a word that is absent.
@@ -84,11 +97,14 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(_in_low(r"val(?:ue)?[\\\"'` \t]{0,10}[:=]"), pairs.values_beside),
     Rule(_in_low(r">(?:(?<=[\"']>)|(?<=<value>)|(?<=<string>))"), pairs.element_texts),
-    Rule(_in_low(_LINE_BELOW), pairs.next_lines),
+    Rule(_line_below, pairs.next_lines),
     *(Rule(_in_low(hint), assignments(word)) for hint, word in WORDS),
     Rule(_in_low(r"d\((?:(?<=word\()|(?<=wd\())"), pairs.calls),
     Rule(_in_low(r"%3[ad]"), pairs.encoded),
-    Rule(_in_low(r"pass(?:w|phrase |code )|w(?<=pw)d "), pairs.prose),
+    Rule(
+        _in_low_any(r"w(?:(?<=passw)|(?<=pw)d )", r"h(?<=passph)rase ", r"c(?<=passc)ode "),
+        pairs.prose,
+    ),
     Rule(
         _in_low(r"=(?:(?<=sig=)|(?<=sign=)|(?<=signature=)|(?<=key=)|(?<=auth=))"), shapes.queries
     ),
