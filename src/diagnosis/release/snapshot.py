@@ -28,11 +28,12 @@ def take_snapshot(
         invocations: all records of the run, by sequence.
         stop_reason: why the harness stopped collecting, if it did.
     """
-    scopes = tuple(_checked_scope(record) for record in invocations)
+    shown = [(record, shown_result(record)) for record in invocations]
+    scopes = tuple(_checked_scope(record, result) for record, result in shown)
     statuses = [scope.evidence_status for scope in scopes]
     return ProgressSnapshot(
         checked_scopes=scopes,
-        facts=_facts(invocations),
+        facts=_facts(shown),
         found=statuses.count(EvidenceStatus.EVIDENCE_FOUND),
         not_found=statuses.count(EvidenceStatus.NO_EVIDENCE),
         failed=statuses.count(EvidenceStatus.ERROR),
@@ -68,8 +69,7 @@ def quoted_facts(
     return tuple(dict.fromkeys(facts))[:_FACTS]
 
 
-def _checked_scope(record: ToolInvocation) -> CheckedScope:
-    result = shown_result(record)
+def _checked_scope(record: ToolInvocation, result: dict[str, Any]) -> CheckedScope:
     return CheckedScope(
         tool_call_id=record.tool_call_id,
         tool_name=record.tool_name,
@@ -84,7 +84,7 @@ def _checked_scope(record: ToolInvocation) -> CheckedScope:
     )
 
 
-def _facts(invocations: Iterable[ToolInvocation]) -> tuple[VerifiedFact, ...]:
+def _facts(shown: Iterable[tuple[ToolInvocation, dict[str, Any]]]) -> tuple[VerifiedFact, ...]:
     """Observations first; reference knowledge fills what room is left."""
     facts = [
         VerifiedFact(
@@ -93,9 +93,9 @@ def _facts(invocations: Iterable[ToolInvocation]) -> tuple[VerifiedFact, ...]:
             excerpt=_excerpt(item),
             reference=record.reference,
         )
-        for record in invocations
+        for record, result in shown
         if record.evidence_status is EvidenceStatus.EVIDENCE_FOUND
-        for item in shown_result(record).get("items", ())[:_FACTS_PER_CALL]
+        for item in result.get("items", ())[:_FACTS_PER_CALL]
     ]
     facts.sort(key=lambda fact: fact.reference)
     return tuple(facts[:_FACTS])
