@@ -10,8 +10,14 @@ from diagnosis.agent.offline.changes import Change
 from diagnosis.agent.offline.guidance import Passage, risk_of
 from diagnosis.agent.offline.history import Observation
 from diagnosis.agent.offline.investigation import KNOWLEDGE_TOOL, LOG_TOOL, Investigation
-from diagnosis.agent.offline.leads import Lead, Standing, log_begins, log_ends, moment
-from diagnosis.agent.offline.log_text import quote_of, said
+from diagnosis.agent.offline.leads import Lead, Standing, log_begins, log_ends, log_span, moment
+from diagnosis.agent.offline.log_text import (
+    exception_quote_of,
+    exception_said,
+    quote_of,
+    said,
+    whole_message,
+)
 from diagnosis.agent.offline.phrases import Phrases
 from diagnosis.contracts.draft import (
     Action,
@@ -39,6 +45,7 @@ def write_draft(investigation: Investigation) -> DiagnosisDraft:
     else:
         conclusion = None
         writer.without_cause()
+    writer.unused_tools()
     return DiagnosisDraft(
         conclusion=conclusion,
         analysis=tuple(writer.analysis),
@@ -81,7 +88,7 @@ class _Writer:
     def conclusion(self, cause: Standing, changes: list[Change]) -> Conclusion:
         lead = cause.lead
         facts: dict[str, Any] = {
-            "error": said(lead.example),
+            "error": self.error(lead),
             "place": lead.place,
             "first": lead.first,
         }
@@ -108,6 +115,12 @@ class _Writer:
             fault_target=lead.place or None,
             confidence=Confidence.MEDIUM if sure else Confidence.LOW,
         )
+
+    def error(self, lead: Lead) -> str:
+        """The error's own words in quotation marks, with what was thrown."""
+        thrown = exception_said(lead.example)
+        name = "error" if thrown is None else "error_thrown"
+        return self.phrases.say(name, said=said(lead.example), thrown=thrown)
 
     def inference(self, cause: Standing, change: Change) -> None:
         facts = {"said": said(change.lead.example), "place": change.lead.place}
@@ -158,7 +171,8 @@ class _Writer:
                 )
             )
         passages = self.investigation.passages
-        described = next((p for p in passages if p.quote(lead.message) and not p.actions), None)
+        text = whole_message(lead.example)
+        described = next((p for p in passages if p.quote(text) and not p.actions), None)
         if described is not None:
             self.passage(described, lead)
         for passage in passages:
@@ -167,7 +181,7 @@ class _Writer:
                 self.actions.append(Action(action=action, risk=risk_of(action), rationale=why))
 
     def passage(self, passage: Passage, lead: Lead) -> None:
-        quote = passage.quote(lead.message)
+        quote = passage.quote(whole_message(lead.example))
         if quote is None:
             return
         said_there = " ".join(quote.split())
@@ -216,15 +230,24 @@ class _Writer:
         begins, ends = log_begins(search.scope), log_ends(search.scope)
         start, end = moment(search.scope.get("start")), moment(search.scope.get("end"))
         if begins and ends and start and end and (ends < start or begins >= end):
-            self.limit(
-                search, "outside", ask_user=True, first=begins.isoformat(), last=ends.isoformat()
-            )
+            first, last = log_span(search.scope)
+            self.limit(search, "outside", ask_user=True, first=first, last=last)
         elif not standings:
             self.limit(search, "nothing")
         elif any(standing.relevant for standing in standings):
             self.limit(search, "only_weak")
         else:
             self.limit(search, "not_about", asked=self.asked())
+
+    def unused_tools(self) -> None:
+        """Say which tools the rules cannot use, so that nobody takes them for searched."""
+        unused = self.investigation.unused_tools
+        if unused:
+            names = ", ".join(unused)
+            text = self.phrases.say("not_used", tools=names)
+            self.limitations.append(
+                Limitation(scope=names, missing_information=text, ask_user=False)
+            )
 
     def asked(self) -> str:
         topic = self.investigation.topic
@@ -244,11 +267,13 @@ class _Writer:
             count=lead.count,
             level=level,
             first=lead.first,
-            last=lead.last,
         )
+        thrown = exception_quote_of(lead.example)
+        if thrown is not None:
+            statement += self.phrases.say("thrown", thrown=exception_said(lead.example))
         if lead.first:
             statement += self.phrases.say("new") if lead.new else self.old(lead)
-        self.observe(statement, lead.observation, lead.example)
+        self.observe(statement, lead.observation, lead.example, thrown)
 
     def old(self, lead: Lead) -> str:
         return self.phrases.say("not_new") if lead.known_before else ""
@@ -274,16 +299,26 @@ class _Writer:
             statement = self.phrases.say("earlier", at=line["timestamp"], said=said(text))
             self.observe(statement, result, text)
 
-    def observe(self, statement: str, observation: Observation, text: str) -> None:
-        """An observation with a quote from `text`, a field of one of the result's items."""
-        quote = quote_of(text)
-        if quote is not None:
+    def observe(
+        self, statement: str, observation: Observation, text: str, more: str | None = None
+    ) -> None:
+        """An observation with a quote from `text`, a field of one of the result's items.
+
+        Args:
+            more: a second passage of the same field to quote.
+        """
+        quotes = tuple(
+            Quote(tool_call_id=observation.tool_call_id, text=quote)
+            for quote in (quote_of(text), more)
+            if quote is not None
+        )
+        if quotes:
             self.analysis.append(
                 AnalysisItem(
                     kind=StatementKind.OBSERVATION,
                     statement=statement,
                     tool_call_ids=(observation.tool_call_id,),
-                    quotes=(Quote(tool_call_id=observation.tool_call_id, text=quote),),
+                    quotes=quotes,
                 )
             )
 

@@ -23,7 +23,7 @@ from diagnosis.agent.offline.leads import (
     weigh,
     with_what_requests_meet,
 )
-from diagnosis.agent.offline.log_text import words_only
+from diagnosis.agent.offline.log_text import exception_of, whole_message, words_only
 from diagnosis.agent.offline.pattern import same_kind, search_regex
 from diagnosis.agent.offline.times import Onset, stated_onset, without_times
 from diagnosis.agent.offline.words import Topic, is_chinese
@@ -184,7 +184,11 @@ class Investigation:
         names = ("guidance", "remedy", "knowledge")
         lookups = [self.results[name] for name in names if name in self.results]
         cause = self.cause
-        return [] if cause is None else fitting(passages_of(lookups), cause.lead.message)
+        return (
+            []
+            if cause is None
+            else fitting(passages_of(lookups), whole_message(cause.lead.example))
+        )
 
     def gained(self, observation: Observation) -> bool:
         """Whether a result is of use: for the answer, or for where to look next."""
@@ -196,6 +200,11 @@ class Investigation:
         if name == "changes":
             return bool(self.changes)
         return name in ("knowledge", "guidance", "remedy", "lines", "earlier")
+
+    @property
+    def unused_tools(self) -> list[str]:
+        """The tools offered that the rules cannot use."""
+        return sorted(self.tools - {KNOWLEDGE_TOOL, LOG_TOOL})
 
     # --- what comes next ---------------------------------------------------------------------
 
@@ -283,7 +292,8 @@ class Investigation:
         knowledge, cause = self.results.get("knowledge"), self.cause
         if cause is None or knowledge is None or not knowledge.ready:
             return None
-        words = words_only(cause.lead.example)
+        thrown = exception_of(cause.lead.example) or ""
+        words = f"{words_only(cause.lead.example)} {thrown}".strip()[:_QUESTION_CHARACTERS]
         if not words:
             return None
         return Step("guidance", KNOWLEDGE_TOOL, {"query": words, "top_k": 5})

@@ -176,6 +176,12 @@ def log_ends(scope: dict[str, Any]) -> datetime | None:
     return max(_times(scope, "last", None), default=None)
 
 
+def log_span(scope: dict[str, Any]) -> tuple[str, str]:
+    """The first and the last time in the searched logs, as the tool wrote them."""
+    first, last = _times(scope, "first", None), _times(scope, "last", None)
+    return first[min(first)], last[max(last)]
+
+
 def _breaks_together(lead: Lead, symptom: Lead) -> bool:
     first, other = lead.first_at, symptom.first_at
     if lead.request or lead.level not in _ERRORS or not lead.new or first is None or other is None:
@@ -183,12 +189,12 @@ def _breaks_together(lead: Lead, symptom: Lead) -> bool:
     return abs(first - other) <= _TOGETHER and 2 * lead.count >= symptom.count
 
 
-def _times(scope: dict[str, Any], key: str, source: str | None) -> list[datetime]:
+def _times(scope: dict[str, Any], key: str, source: str | None) -> dict[datetime, str]:
     sources = scope.get("sources")
     if not isinstance(sources, list):
-        return []
+        return {}
     wanted = [s for s in sources if isinstance(s, dict) and source in (None, s.get("source"))]
-    return [at for entry in wanted if (at := moment(entry.get(key))) is not None]
+    return {at: entry[key] for entry in wanted if (at := moment(entry.get(key))) is not None}
 
 
 def _from_the_beginning(first: str, last: str, count: int, begins: datetime | None) -> bool:

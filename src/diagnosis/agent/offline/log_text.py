@@ -19,7 +19,9 @@ _REQUEST = re.compile(
     r"^\S.{0,200}? \[\d\d/\w{3}/\d{4}:[^\]]{8,20}\] "
     r"(\"(?:[A-Z]{3,10} )?[^\"\n]{1,400}\" (?P<status>[1-5]\d\d))\b"
 )
-# The line of a trace that names the exception; in Java's the last cause says most.
+_PYTHON_TRACE = "Traceback (most recent call last)"
+_PYTHON_FRAME = re.compile(r"(?m)^\s+File \".*$|^.*Traceback \(most recent call last\).*$")
+# The line of another language's trace that names the exception.
 _EXCEPTION = re.compile(
     r"(?m)^(?:Caused by: )?(?:[A-Za-z_]\w*[.$:]{1,2})*[A-Z]\w*"
     r"(?:Error|Exception|Interrupt|Exit|Failure|Timeout|Refused|DoesNotExist|NotFound)\b.*$"
@@ -78,20 +80,32 @@ def exception_of(record: str) -> str | None:
     if first.lstrip().startswith("{"):
         data = _json_object(first.strip())
         more = "\n".join(v for key in _TRACE_KEYS if isinstance(v := data.get(key), str))
+    if _PYTHON_TRACE in record:
+        thrown = _PYTHON_FRAME.split(more)[-1].split("\n")
+        return next((line.strip() for line in thrown if line[:1].strip()), None)
     found = [line[0].strip() for line in _EXCEPTION.finditer(more)]
     causes = [line for line in found if line.startswith("Caused by: ")]
-    if causes or not found:
-        return causes[-1] if causes else None
-    # Python ends with what was thrown, Java begins with it
-    return found[-1] if "Traceback (" in record else found[0]
+    return causes[-1] if causes else found[0] if found else None
 
 
 def said(record: str) -> str:
     """The message, short enough for a sentence, without marks of what was masked or cut."""
     message = message_of(record)
-    if is_request(record):
-        message = message.replace('"', "")
-    longest = max(_LEFT_OUT.split(message), key=len).strip()
+    return _short(message.replace('"', "") if is_request(record) else message)
+
+
+def exception_said(record: str) -> str | None:
+    """The line that names what was thrown, short enough for a sentence; or None."""
+    return _short(thrown) if (thrown := exception_of(record)) else None
+
+
+def whole_message(record: str) -> str:
+    """The message, and what was thrown: all that is looked up and compared with documents."""
+    return "\n".join(filter(None, (message_of(record), exception_of(record))))
+
+
+def _short(text: str) -> str:
+    longest = max(_LEFT_OUT.split(text), key=len).strip()
     if len(longest) <= _LONGEST_SAID:
         return longest
     return f"{longest[:_LONGEST_SAID].rsplit(' ', 1)[0]} …"

@@ -7,9 +7,8 @@ from typing import Any
 _PHRASES: dict[str, tuple[str, str]] = {
     # what was observed
     "often": (
-        '{place} logged "{said}" and lines like it {count} times{level}, first at {first}, last '
-        "at {last}.",
-        "{place} 记录了“{said}”及同类日志 {count} 次{level}，首次 {first}，末次 {last}。",
+        '{place} logged "{said}" and lines like it {count} times{level}, first at {first}.',
+        "{place} 记录了“{said}”及同类日志 {count} 次{level}，首次 {first}。",
     ),
     "once": (
         '{place} logged "{said}" once{level}, at {first}.',
@@ -22,6 +21,10 @@ _PHRASES: dict[str, tuple[str, str]] = {
     "level": (
         " at level {level}",
         "（级别 {level}）",
+    ),
+    "thrown": (
+        ' It ends in "{thrown}".',
+        "其异常为“{thrown}”。",
     ),
     "new": (
         " The window of equal length before it has no such line.",
@@ -77,31 +80,38 @@ _PHRASES: dict[str, tuple[str, str]] = {
         "文档“{title}”的“{section}”一节讲到这类故障：“{said}”",
     ),
     # root causes
+    "error": (
+        '"{said}"',
+        "“{said}”",
+    ),
+    "error_thrown": (
+        '"{said}" ({thrown})',
+        "“{said}”（{thrown}）",
+    ),
     "cause_change": (
         'The change "{change}" at {at}. After it, from {first} on, {place} logs the error '
-        '"{error}", which the window before does not have.',
-        "{at} 的变更“{change}”。此后，从 {first} 起，{place} 记录错误“{error}”，"
+        "{error}, which the window before does not have.",
+        "{at} 的变更“{change}”。此后，从 {first} 起，{place} 记录错误{error}，"
         "此前的窗口内没有该错误。",
     ),
     "cause_changes": (
         'The change "{change}" at {at}, with "{other}". After it, from {first} on, {place} logs '
-        'the error "{error}", which the window before does not have.',
-        "{at} 的变更“{change}”，以及“{other}”。此后，从 {first} 起，{place} 记录错误“{error}”，"
+        "the error {error}, which the window before does not have.",
+        "{at} 的变更“{change}”，以及“{other}”。此后，从 {first} 起，{place} 记录错误{error}，"
         "此前的窗口内没有该错误。",
     ),
     "cause_new": (
-        'A new error in {place}: "{error}", first at {first}. What triggered it is not shown.',
-        "{place} 出现新的错误“{error}”，首次 {first}。触发原因没有显示在证据中。",
+        "A new error in {place}: {error}, first at {first}. What triggered it is not shown.",
+        "{place} 出现新的错误{error}，首次 {first}。触发原因没有显示在证据中。",
     ),
     "cause_standing": (
-        'A recurring error in {place}: "{error}", {count} times in the window. What triggers it '
+        "A recurring error in {place}: {error}, {count} times in the window. What triggers it "
         "is not shown.",
-        "{place} 反复出现错误“{error}”，窗口内共 {count} 次。触发原因没有显示在证据中。",
+        "{place} 反复出现错误{error}，窗口内共 {count} 次。触发原因没有显示在证据中。",
     ),
     "cause_open": (
-        'An error in {place}: "{error}", {count} times in the window. What triggers it is not '
-        "shown.",
-        "{place} 的错误“{error}”，窗口内共 {count} 次。触发原因没有显示在证据中。",
+        "An error in {place}: {error}, {count} times in the window. What triggers it is not shown.",
+        "{place} 的错误{error}，窗口内共 {count} 次。触发原因没有显示在证据中。",
     ),
     # what is missing
     "order_only": (
@@ -131,6 +141,11 @@ _PHRASES: dict[str, tuple[str, str]] = {
     "no_log_tool": (
         "Logs: no log tool is available in this run. Name log files to search.",
         "日志：本次运行没有可用的日志工具，请提供要查询的日志文件。",
+    ),
+    "not_used": (
+        "The offline rules read logs and documents only; not used: {tools}. Name a language model "
+        "to use it.",
+        "离线规则只读取日志和文档，未使用：{tools}。如需使用，请指定语言模型。",
     ),
     "log_failed": (
         "Logs: the search failed ({code}).",
