@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from diagnosis.cli import options
-from diagnosis.cli.output import time_hint, write_outcome
+from diagnosis.cli.output import CANCELLED, time_hint, write_outcome
 from diagnosis.cli.running import run_command
 
 if TYPE_CHECKING:
@@ -47,7 +47,12 @@ def ask(
     settings = options.settings_from(config, flags)
 
     async def main(cancellation: Cancellation) -> int:
-        now, run_zone = await reference_time(at, zone, settings)
+        from rich.console import Console
+
+        from diagnosis.cli.progress import waiting
+
+        with waiting("looking for the time asked about", Console(stderr=True, quiet=quiet)):
+            now, run_zone = await reference_time(at, zone, settings)
         return await diagnose(
             settings,
             question,
@@ -59,7 +64,7 @@ def ask(
             quiet=quiet,
         )
 
-    raise typer.Exit(run_command(main))
+    raise typer.Exit(run_command(main, if_cancelled=CANCELLED))
 
 
 def question_of(query: str) -> DiagnosisInput:

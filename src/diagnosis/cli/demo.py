@@ -8,6 +8,7 @@ import typer
 
 from diagnosis.cli import options
 from diagnosis.cli.ask import diagnose, question_of
+from diagnosis.cli.output import CANCELLED
 from diagnosis.cli.running import run_command
 
 if TYPE_CHECKING:
@@ -42,4 +43,4 @@ def demo(
             quiet=quiet,
         )
 
-    raise typer.Exit(run_command(main))
+    raise typer.Exit(run_command(main, if_cancelled=CANCELLED))

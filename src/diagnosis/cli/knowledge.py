@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from diagnosis.cli import options
-from diagnosis.cli.output import visible, write_json
+from diagnosis.cli.output import counted, visible, write_json
 from diagnosis.cli.running import run_command
 from diagnosis.errors import ConfigurationError, InvalidInput
 
@@ -64,9 +64,9 @@ def list_documents(as_json: options.Json = False, config: options.Config = None)
             return 0
         for document in documents:
             reason = f" ({document.reason})" if document.reason else ""
+            passages = counted(document.chunks, "passage")
             line = (
-                f"{document.document_id}  {document.status}  {document.chunks} passages  "
-                f"{document.source}{reason}"
+                f"{document.document_id}  {document.status}  {passages}  {document.source}{reason}"
             )
             typer.echo(visible(line))
         if not documents:
@@ -165,7 +165,8 @@ def _run_with_base(
 
 def _tell(file: AddedFile) -> None:
     reason = f" ({file.reason})" if file.reason else ""
-    typer.echo(visible(f"{file.status}  {file.source}  {file.chunks} passages{reason}"))
+    passages = counted(file.chunks, "passage")
+    typer.echo(visible(f"{file.status}  {file.source}  {passages}{reason}"))
 
 
 def _fields(value: DataclassInstance) -> dict[str, Any]:

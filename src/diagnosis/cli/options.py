@@ -57,7 +57,7 @@ Model = Annotated[
 At = Annotated[
     str | None,
     typer.Option(
-        "--at", metavar="TIME", help="What `now` means: ISO 8601, or `last` time of the logs."
+        "--at", metavar="TIME", help="What `now` means: ISO 8601, HH:MM, or `last` of the logs."
     ),
 ]
 Zone = Annotated[
@@ -102,12 +102,12 @@ class SourceFlags:
 
 
 def settings_from(config: Path | None, flags: SourceFlags) -> Settings:
-    """File, environment and flags together.
+    """File, environment and flags together; variables that are ignored are told on stderr.
 
     Raises:
         ConfigurationError: one of them is invalid.
     """
-    from diagnosis.settings import load_settings, zone_named
+    from diagnosis.settings import ignored_variables, load_settings, zone_named
 
     if flags.zone is not None:
         try:
@@ -117,4 +117,10 @@ def settings_from(config: Path | None, flags: SourceFlags) -> Settings:
                 f"--zone {flags.zone!r} is no IANA time zone.",
                 "Write it like Europe/Berlin, Asia/Shanghai or UTC.",
             ) from None
-    return load_settings(config, flags.overrides())
+    settings = load_settings(config, flags.overrides())
+    if ignored := ignored_variables():
+        typer.echo(
+            f"Warning: no setting is called {' or '.join(ignored)}; it is ignored.",
+            err=True,
+        )
+    return settings

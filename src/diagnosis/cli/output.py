@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from diagnosis.contracts.release import DiagnosisOutcome
 
 SCHEMA_VERSION = 1
+CANCELLED = "Cancelled; nothing was released."
 
 # control characters but line end and tab, and those that turn the direction of writing around
 _INVISIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -37,6 +38,11 @@ def write_json_text(text: str) -> None:
     if sys.stdout.isatty():  # the same document, in other words
         text = _INVISIBLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
     typer.echo(text)
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 passage`, `2 passages`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def write_markdown(text: str) -> None:
@@ -64,7 +70,7 @@ def write_outcome(outcome: DiagnosisOutcome, *, as_json: bool) -> int:
     elif outcome.release is not None:
         write_markdown(outcome.release.markdown)
     elif outcome.status is RunStatus.CANCELLED:
-        typer.echo("Cancelled; nothing was released.", err=True)
+        typer.echo(CANCELLED, err=True)
     else:
         typer.echo(f"Error: the run failed ({outcome.end_reason}).", err=True)
         typer.echo(
@@ -80,7 +86,7 @@ def write_outcome(outcome: DiagnosisOutcome, *, as_json: bool) -> int:
 
 def time_hint(outcome: DiagnosisOutcome) -> str | None:
     """What to try where every source that was searched ends before the time searched."""
-    ends: list[str] = []
+    ends: dict[datetime, str] = {}
     for checked in outcome.progress.checked_scopes:
         scope = checked.scope or {}
         start, sources = scope.get("start"), scope.get("sources")
@@ -90,12 +96,13 @@ def time_hint(outcome: DiagnosisOutcome) -> str | None:
             last = source.get("last") if isinstance(source, dict) else None
             if not isinstance(last, str):
                 continue
-            if datetime.fromisoformat(last) >= datetime.fromisoformat(start):
+            end = datetime.fromisoformat(last)
+            if end >= datetime.fromisoformat(start):
                 return None
-            ends.append(last)
+            ends[end] = last
     if not ends:
         return None
-    return f"The logs end at {max(ends)}: add `--at last` to ask about that time."
+    return f"The logs end at {ends[max(ends)]}: add `--at last` to ask about that time."
 
 
 def outcome_document(outcome: DiagnosisOutcome) -> dict[str, Any]:

@@ -19,7 +19,10 @@ _CHECK_TIMEOUT_S = 10.0
 
 
 def plugins(as_json: options.Json = False, config: options.Config = None) -> None:
-    """List every plugin: loaded, or why not, its tools, and whether what it needs works."""
+    """List every plugin: loaded, or why not, its tools, and whether what it needs works.
+
+    Exit status 1 when one that is configured cannot be used.
+    """
     settings = options.settings_from(config, options.SourceFlags())
 
     async def main(_: Cancellation) -> int:
@@ -35,9 +38,16 @@ def plugins(as_json: options.Json = False, config: options.Config = None) -> Non
         else:
             for row in rows:
                 _write(row)
-        return 0
+        return 1 if any(_unusable(row) for row in rows if row["name"] in settings.plugins) else 0
 
     raise typer.Exit(run_command(main))
+
+
+def _unusable(row: dict[str, Any]) -> bool:
+    from diagnosis.plugin.reports import PluginStatus
+
+    working = {PluginStatus.LOADED, PluginStatus.NOT_CONFIGURED}
+    return row["status"] not in working or not all(check["ok"] for check in row["health"])
 
 
 async def _health(loaded: LoadedPlugins, name: str) -> list[dict[str, Any]]:

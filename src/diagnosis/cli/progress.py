@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Self
 
 from rich.console import Console
 from rich.markup import escape
 
-from diagnosis.cli.output import visible
+from diagnosis.cli.output import counted, visible
 from diagnosis.contracts.events import (
     CollectionStopped,
     DraftReceived,
@@ -28,6 +30,13 @@ _OUTCOMES = {
 }
 
 
+@contextmanager
+def waiting(text: str, console: Console) -> Iterator[None]:
+    """On a terminal a spinner for what is done before a run."""
+    with console.status(text) if console.is_terminal else nullcontext():
+        yield
+
+
 class ProgressDisplay:
     """A line for each finished step, and on a terminal a spinner for the current one."""
 
@@ -35,7 +44,7 @@ class ProgressDisplay:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._status = console.status("starting")
+        self._status = console.status("opening the sources")
 
     def __enter__(self) -> Self:
         if self._console.is_terminal:
@@ -58,7 +67,8 @@ class ProgressDisplay:
 def _line(event: RunEvent) -> str | None:
     if isinstance(event, RunStarted):
         tools = ", ".join(event.tools) or "no tools"
-        return f"[dim]run {event.run_id} · {escape(event.model)} · {escape(tools)}[/]"
+        # two lines: one would not fit 80 columns
+        return f"[dim]run {event.run_id}\n  {escape(event.model)} · {escape(tools)}[/]"
     if isinstance(event, ToolCallFinished):
         code = f" ({event.error_code})" if event.error_code else ""
         shown = "" if event.shown is None or not event.shown else f", {event.shown} shown"
@@ -75,5 +85,5 @@ def _line(event: RunEvent) -> str | None:
     if isinstance(event, DraftRefused):
         return f"  [red]draft refused: {event.failure}[/]"
     if isinstance(event, DraftReceived):
-        return f"  [dim]{event.statements} statements[/]"
+        return f"  [dim]{counted(event.statements, 'statement')}[/]"
     return None

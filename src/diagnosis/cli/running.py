@@ -20,11 +20,17 @@ _LAST_S = 3.0
 """After this the process ends, whatever a tool that ignores its cancellation still does."""
 
 
-def run_command(main: Callable[[Cancellation], Awaitable[int]]) -> int:
+def run_command(
+    main: Callable[[Cancellation], Awaitable[int]], *, if_cancelled: str = "Cancelled."
+) -> int:
     """Run a command to its exit status.
 
     The first signal cancels the run under way (it is recorded as CANCELLED); before and after a
     run it cancels the command itself.
+
+    Args:
+        main: the command.
+        if_cancelled: told where a signal ends it before it can tell anything itself.
 
     Returns:
         The command's exit status; 130 after Ctrl-C, 143 after SIGTERM.
@@ -62,6 +68,7 @@ def run_command(main: Callable[[Cancellation], Awaitable[int]]) -> int:
         if not received:
             raise
         status = 0
+        sys.stderr.write(f"{if_cancelled}\n")
     return 128 + received[0] if received else status
 
 

@@ -13,7 +13,12 @@ from diagnosis.cli.running import run_command
 from diagnosis.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from diagnosis.application import Diagnosis
     from diagnosis.harness.cancellation import Cancellation
+
+_SEE_PLUGINS = (
+    "Give its source (--logs PATH, --knowledge PATH, --mysql URL); see `diagnosis plugins`."
+)
 
 
 def tool(
@@ -23,7 +28,7 @@ def tool(
         typer.Argument(
             metavar="REQUEST_JSON",
             parser=options.text,
-            help="Its request; without it, its schema.",
+            help="Its request; without it, the schema of one.",
         ),
     ] = None,
     logs: options.Logs = None,
@@ -51,20 +56,15 @@ def tool(
         async with open_diagnosis(settings) as diagnosis:
             registered = diagnosis.boundary.registry.get(name)
             if registered is None:
-                names = ", ".join(diagnosis.boundary.registry.names) or "none"
-                raise ConfigurationError(
-                    f"There is no tool called {name!r}; with these sources there are: {names}.",
-                    "Give its source (--logs PATH, --knowledge PATH, --mysql URL); "
-                    "see `diagnosis plugins`.",
-                )
+                raise _no_such_tool(name, diagnosis)
             if parsed is None:
-                write_json(registered.parameters_json_schema)
+                write_json(registered.request_json_schema)
                 return 0
             now, run_zone = await reference_time(at, zone, settings)
             context = diagnosis.new_context(
                 reference_time=now, zone=run_zone, cancellation=cancellation
             )
-            answer = await diagnosis.call_tool(name, parsed, context)
+            answer = await diagnosis.call_tool(name, _unwrapped(parsed), context)
         if as_json:
             write_json_text(answer.text)
         else:
@@ -72,6 +72,35 @@ def tool(
         return 1 if answer.error_code else 0
 
     raise typer.Exit(run_command(main))
+
+
+def _no_such_tool(name: str, diagnosis: Diagnosis) -> ConfigurationError:
+    """Its plugin lacks a source, or nothing brings it."""
+    from diagnosis.plugin.reports import PluginStatus
+    from diagnosis.plugin.spelling import did_you_mean
+
+    for plugin in diagnosis.plugins:
+        # a plugin that did not load cannot say what it would have brought; its name tells
+        if plugin.name not in name or plugin.status is PluginStatus.LOADED:
+            continue
+        problem = plugin.reason
+        if plugin.status is PluginStatus.NOT_CONFIGURED:
+            problem = f"The tool {name!r} has no source: plugin {plugin.name!r} is not configured."
+        return ConfigurationError(problem or plugin.status, plugin.mend or _SEE_PLUGINS)
+    names = diagnosis.boundary.registry.names
+    return ConfigurationError(
+        f"There is no tool called {name!r}; with these sources there are: "
+        f"{', '.join(names) or 'none'}.",
+        did_you_mean([name], names) or _SEE_PLUGINS,
+    )
+
+
+def _unwrapped(request: dict[str, Any]) -> dict[str, Any]:
+    """The request where a model's whole envelope is given, as a transcript shows it."""
+    inner = request.get("input")
+    if request.keys() == {"previous_observation", "input"} and isinstance(inner, dict):
+        return inner
+    return request
 
 
 def _parsed(request: str) -> dict[str, Any]:

@@ -114,6 +114,29 @@ def test_old_logs_are_pointed_out(command: Command, log: Path) -> None:
         assert "The logs end" not in command("ask", "why", "--logs", log, *others).err
 
 
+def test_hint_names_the_latest_of_logs_that_all_end_before(command: Command, place: Path) -> None:
+    later = place / "later.log"
+    later.write_text("2026-03-02T00:30:00+02:00 INFO billing up\n")
+    (place / "earlier.log").write_text("2026-03-01T21:00:00Z ERROR billing down\n")
+    flags = ["--logs", later, "--logs", place / "earlier.log", "--zone", "UTC"]
+    assert "The logs end at 2026-03-01T22:30:00+00:00: add" in command("ask", "why", *flags).err
+
+
+def test_progress_fits_80_columns(command: Command, log: Path, place: Path) -> None:
+    (place / "pool.md").write_text(RUNBOOK)
+    flags = ["--logs", log, "--knowledge", place / "pool.md", "--at", "last"]
+    progress = command("ask", "why is billing down", *flags).err
+    assert "offline-rules · lookup_knowledge, query_logs" in progress
+    assert max(map(len, progress.splitlines())) <= 80
+
+
+def test_version(command: Command) -> None:
+    from importlib.metadata import version
+
+    done = command("--version")
+    assert (done.status, done.out) == (0, f"diagnosis-harness {version('diagnosis-harness')}\n")
+
+
 def test_chinese_question_gets_chinese_words(command: Command, log: Path) -> None:
     done = command("ask", "计费服务为什么失败？", "--logs", log, "--at", "last")
     assert done.out.startswith(("# 诊断", "# 没有诊断结论"))
@@ -173,7 +196,22 @@ def test_tool_without_a_request_shows_its_schema(command: Command, log: Path) ->
     done = command("tool", "query_logs", "--logs", log)
     schema = json.loads(done.out)
     assert done.status == 0
-    assert list(schema["properties"]) == ["previous_observation", "input"]
+    assert {"mode", "contains", "start", "limit"} <= schema["properties"].keys()
+    assert "previous_observation" not in done.out
+    assert command("tool", "query_logs", "--logs", log, "--json").out == done.out
+
+
+def test_tool_takes_a_model_s_whole_envelope(command: Command, log: Path) -> None:
+    request = '{"contains": "pool exhausted"}'
+    envelope = f'{{"previous_observation": null, "input": {request}}}'
+    inner, whole = (
+        json.loads(command("tool", "query_logs", each, "--logs", log, "--at", "last").out)
+        for each in (request, envelope)
+    )
+    assert whole["evidence_status"] == "EVIDENCE_FOUND"
+    assert {**whole, "tool_call_id": ""} == {**inner, "tool_call_id": ""}
+    half = command("tool", "query_logs", f'{{"input": {request}}}', "--logs", log)
+    assert json.loads(half.out)["error_code"] == "INVALID_ARGUMENTS"
 
 
 def test_tool_shows_what_a_model_would_see(command: Command, log: Path) -> None:
@@ -211,7 +249,7 @@ def test_plugins(command: Command, log: Path) -> None:
     assert (rows["logs"]["status"], rows["logs"]["tools"]) == ("LOADED", ["query_logs"])
     assert all(check["ok"] for check in rows["logs"]["health"])
     assert rows["mysql"]["status"] == "NOT_CONFIGURED"
-    assert "[plugins.mysql]" in rows["mysql"]["mend"]
+    assert "--mysql URL" in rows["mysql"]["mend"]
     text = command("plugins").out
     assert "logs (diagnosis-harness" in text
     assert "tools: query_logs" in text
@@ -223,11 +261,29 @@ def test_plugins_that_cannot_be_used_are_listed_with_the_reason(command: Command
         '[plugins.logs]\npath = "x"\n'
     )
     done = command("plugins")
-    assert done.status == 0
-    assert "Did you mean 'paths'?" in done.out
+    assert done.status == 1
+    assert "mend: Correct [plugins.logs]. Did you mean 'paths'?" in done.out
     assert "NOT OK" in done.out
     assert "127.0.0.1:1" in done.out
     assert "hunter2" not in done.out + done.err
+
+
+@pytest.mark.parametrize(
+    ("toml", "status"),
+    [
+        ('[plugins.logs]\npaths = "x.log"', "INVALID_SETTINGS"),
+        ('[plugins.logs]\npaths = ["gone.log"]', "SOURCE_UNUSABLE"),
+    ],
+)
+def test_plugins_fail_where_a_configured_one_cannot_be_used(
+    command: Command, toml: str, status: str
+) -> None:
+    Path("diagnosis.toml").write_text(toml)
+    done = command("plugins", "--json")
+    (row,) = [row for row in json.loads(done.out)["plugins"] if row["name"] == "logs"]
+    assert (row["status"], done.status) == (status, 1)
+    assert row["mend"]
+    assert f"mend: {row['mend']}" in command("plugins").out
 
 
 def test_config_show_masks_secrets(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -269,6 +325,7 @@ def test_knowledge_from_adding_to_removing(command: Command, place: Path) -> Non
     told = command("knowledge", "list").out
     assert document["document_id"] in told
     assert "INDEXED" in told
+    assert ("1 passage " if document["chunks"] == 1 else " passages ") in told
 
     removed = command("knowledge", "remove", document["document_id"])
     assert (removed.status, removed.err) == (0, "")

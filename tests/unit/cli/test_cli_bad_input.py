@@ -237,6 +237,20 @@ def test_invalid_environment(
     refused("ask", "why", "--logs", log, says=says)
 
 
+def test_list_that_is_none(refused: Refused, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DIAGNOSIS_PLUGINS__LOGS__PATHS", f"/var/{SECRET}")
+    refused("ask", "why", says=("paths: must be a list, in the environment a JSON list", "Correct"))
+
+
+def test_variable_that_is_ignored_is_told(
+    command: Command, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DIAGNOSIS_NOPE", SECRET)
+    done = command("config", "show")
+    assert done.status == 0
+    assert done.err == "Warning: no setting is called DIAGNOSIS_NOPE; it is ignored.\n"
+
+
 def test_settings_file_that_cannot_be_read(refused: Refused, place: Path) -> None:
     (place / "binary").write_bytes(b"\x80\xff")
     for path, problem in (
@@ -274,8 +288,16 @@ def test_time(refused: Refused, log: Path, place: Path) -> None:
 
 
 def test_unknown_tool(refused: Refused, log: Path) -> None:
-    refused("tool", "query_log", "--logs", log, says=("there are: query_logs", "--logs PATH"))
-    refused("tool", "query_logs", says=("there are: none", "--logs PATH"))
+    refused("tool", "query_log", "--logs", log, says=("there are: query_logs", "'query_logs'?"))
+    refused("tool", "nothing", says=("there are: none", "--logs PATH"))
+
+
+@pytest.mark.parametrize(
+    ("tool", "flag"),
+    [("query_logs", "--logs"), ("lookup_knowledge", "--knowledge"), ("query_mysql", "--mysql")],
+)
+def test_tool_without_a_source_names_the_flag(refused: Refused, tool: str, flag: str) -> None:
+    refused("tool", tool, says=(f"The tool '{tool}' has no source", flag))
 
 
 @pytest.mark.parametrize(

@@ -94,6 +94,12 @@ def test_nothing_but_the_run_is_told_on_a_terminal() -> None:
         assert foreign not in text
 
 
+def test_spinner_says_what_is_done() -> None:
+    text = _on_terminal({"NO_COLOR": "1"})
+    assert "looking for the time asked about" in text
+    assert "opening the sources" in text
+
+
 def test_wide_characters_are_wrapped_within_the_terminal() -> None:
     text = _on_terminal({"NO_COLOR": "1", "COLUMNS": "40"}, quiet=True)
     assert "订单" in text
@@ -131,6 +137,27 @@ def _on_terminal(env: dict[str, str], *, quiet: bool = False) -> str:
             written += part
     os.close(leader)
     return written.decode().replace("\r\n", "\n")
+
+
+@pytest.mark.parametrize("module", ["diagnosis.settings", "diagnosis.bootstrap", "pydantic_ai"])
+def test_ctrl_c_before_the_run_begins_is_told(module: str) -> None:
+    # the process interrupts itself at the moment it first imports that module
+    code = (
+        "import os, signal, sys, threading\n"
+        "class Interrupt:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name == {module!r} and not self.done:\n"
+        "            self.done = True\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "    done = False\n"
+        "sys.meta_path.insert(0, Interrupt())\n" + RUN
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *ASK], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (130, ""), done.stderr
+    assert done.stderr.splitlines()[-1] == "Cancelled; nothing was released."
+    assert "Traceback" not in done.stderr
 
 
 def test_failed_run_is_an_error_on_stderr_and_a_document_on_request(process: Command) -> None:
