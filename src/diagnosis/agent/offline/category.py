@@ -10,7 +10,8 @@ from diagnosis.contracts.draft import FaultCategory
 _SIGNS: dict[FaultCategory, str] = {
     FaultCategory.SECURITY: r"authenticat|certificate|x509|permission|denied|forbidden"
     r"|认证|证书|权限",
-    FaultCategory.CAPACITY: r"out ?of ?memory|heap|no space|disk full|exhausted|too many|quota"
+    FaultCategory.CAPACITY: r"out ?of ?memory|\boom\b|heap|no space|disk full|exhausted"
+    r"|too many|quota"
     r"|内存|磁盘|耗尽|溢出",
     FaultCategory.DATABASE: r"\bsql|jdbc|\bcolumn\b|\btable\b|constraint|deadlock|database"
     r"|数据库|字段|死锁",

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 from diagnosis.agent.offline.category import category_of
 from diagnosis.agent.offline.changes import Change
 from diagnosis.agent.offline.guidance import Passage, risk_of
-from diagnosis.agent.offline.history import Observation
 from diagnosis.agent.offline.investigation import KNOWLEDGE_TOOL, LOG_TOOL, Investigation
 from diagnosis.agent.offline.leads import Lead, Standing, log_begins, log_ends, log_span, moment
 from diagnosis.agent.offline.log_text import (
-    exception_quote_of,
     exception_said,
     quote_of,
     said,
     whole_message,
 )
 from diagnosis.agent.offline.phrases import Phrases
+from diagnosis.agent.offline.statements import Statements
 from diagnosis.contracts.draft import (
     Action,
     ActionRisk,
@@ -39,7 +37,7 @@ _MOST_ACTIONS = 4
 def write_draft(investigation: Investigation) -> DiagnosisDraft:
     """The answer: with a cause where a relevant error and its lines carry one, else without."""
     writer = _Writer(investigation, Phrases(chinese=investigation.chinese))
-    cause = investigation.cause
+    cause = investigation.answer
     if cause is not None and quote_of(cause.lead.example) is not None:
         conclusion = writer.with_cause(cause)
     else:
@@ -54,15 +52,8 @@ def write_draft(investigation: Investigation) -> DiagnosisDraft:
     )
 
 
-@dataclass
-class _Writer:
-    """Collects the parts of one draft."""
-
-    investigation: Investigation
-    phrases: Phrases
-    analysis: list[AnalysisItem] = field(default_factory=list)
-    limitations: list[Limitation] = field(default_factory=list)
-    actions: list[Action] = field(default_factory=list)
+class _Writer(Statements):
+    """Decides what a draft says, and in which order."""
 
     # --- with a cause ------------------------------------------------------------------------
 
@@ -209,6 +200,8 @@ class _Writer:
                 self.lead(standing.lead)
         for name in ("recent", "stated", "wide"):
             self.empty_search(name, "no_lines")
+        self.empty_search("unlevelled", "no_failures")
+        self.empty_search("changes", "no_changes")
         self.empty_search("knowledge", "no_knowledge")
         self.what_is_missing(standings)
 
@@ -234,14 +227,18 @@ class _Writer:
             self.limit(search, "outside", ask_user=True, first=first, last=last)
         elif not standings:
             self.limit(search, "nothing")
+        elif investigation.cause is not None and not investigation.cause.compared:
+            self.limit(search, "general")
         elif any(standing.relevant for standing in standings):
             self.limit(search, "only_weak")
+        elif not any(standing.compared for standing in standings):
+            self.limit(search, "other_language", ask_user=True, asked=self.asked())
         else:
             self.limit(search, "not_about", asked=self.asked())
 
     def unused_tools(self) -> None:
         """Say which tools the rules cannot use, so that nobody takes them for searched."""
-        unused = self.investigation.unused_tools
+        unused = sorted(self.investigation.tools - {KNOWLEDGE_TOOL, LOG_TOOL})
         if unused:
             names = ", ".join(unused)
             text = self.phrases.say("not_used", tools=names)
@@ -253,103 +250,3 @@ class _Writer:
         topic = self.investigation.topic
         words = sorted(topic.identifiers) + sorted(topic.pieces) + sorted(topic.words)
         return ", ".join(words) or self.phrases.say("the_question")
-
-    # --- statements --------------------------------------------------------------------------
-
-    def lead(self, lead: Lead) -> None:
-        """A pattern: how often, since when, and whether it is new."""
-        level = self.phrases.say("level", level=lead.level) if lead.level else ""
-        name = "untimed" if not lead.first else "once" if lead.count == 1 else "often"
-        statement = self.phrases.say(
-            name,
-            place=lead.place,
-            said=said(lead.example),
-            count=lead.count,
-            level=level,
-            first=lead.first,
-        )
-        thrown = exception_quote_of(lead.example)
-        if thrown is not None:
-            statement += self.phrases.say("thrown", thrown=exception_said(lead.example))
-        if lead.first:
-            statement += self.phrases.say("new") if lead.new else self.old(lead)
-        self.observe(statement, lead.observation, lead.example, thrown)
-
-    def old(self, lead: Lead) -> str:
-        return self.phrases.say("not_new") if lead.known_before else ""
-
-    def first_line(self, lead: Lead) -> None:
-        result = self.investigation.results.get("lines")
-        line = self.investigation.first_such_line("lines", lead)
-        if result is not None and line is not None and line.get("timestamp"):
-            statement = self.phrases.say("first_line", at=line["timestamp"])
-            self.observe(statement, result, str(line["text"]))
-
-    def change(self, change: Change) -> None:
-        lead = change.lead
-        facts = {"at": lead.last, "place": lead.place, "said": said(lead.example)}
-        self.observe(self.phrases.say("change", **facts), lead.observation, lead.example)
-
-    def earlier(self) -> None:
-        """The loudest old error, with a line from before: how it is told apart from the failure."""
-        result, lead = self.investigation.results.get("earlier"), self.investigation.old_and_loud
-        line = self.investigation.first_such_line("earlier", lead) if lead else None
-        if result is not None and line is not None and line.get("timestamp"):
-            text = str(line["text"])
-            statement = self.phrases.say("earlier", at=line["timestamp"], said=said(text))
-            self.observe(statement, result, text)
-
-    def observe(
-        self, statement: str, observation: Observation, text: str, more: str | None = None
-    ) -> None:
-        """An observation with a quote from `text`, a field of one of the result's items.
-
-        Args:
-            more: a second passage of the same field to quote.
-        """
-        quotes = tuple(
-            Quote(tool_call_id=observation.tool_call_id, text=quote)
-            for quote in (quote_of(text), more)
-            if quote is not None
-        )
-        if quotes:
-            self.analysis.append(
-                AnalysisItem(
-                    kind=StatementKind.OBSERVATION,
-                    statement=statement,
-                    tool_call_ids=(observation.tool_call_id,),
-                    quotes=quotes,
-                )
-            )
-
-    def empty_search(self, name: str, phrase: str) -> None:
-        result = self.investigation.results.get(name)
-        if result is not None and result.empty:
-            scope = result.scope
-            facts = {"start": scope.get("start"), "end": scope.get("end")}
-            if result.tool_name == KNOWLEDGE_TOOL or all(facts.values()):
-                self.state(
-                    StatementKind.NEGATIVE_OBSERVATION, self.phrases.say(phrase, **facts), (result,)
-                )
-
-    def state(
-        self, kind: StatementKind, statement: str, observations: tuple[Observation, ...]
-    ) -> None:
-        ids = tuple(dict.fromkeys(observation.tool_call_id for observation in observations))
-        self.analysis.append(AnalysisItem(kind=kind, statement=statement, tool_call_ids=ids))
-
-    def limit(
-        self, search: Observation | None, missing: str, *, ask_user: bool = False, **facts: Any
-    ) -> None:
-        scope = self.phrases.say("logs")
-        if search is not None:
-            sources = search.scope.get("sources")
-            names = [str(s.get("source")) for s in sources] if isinstance(sources, list) else []
-            start, end = search.scope.get("start"), search.scope.get("end")
-            scope = self.phrases.say(
-                "scope", what=", ".join(names[:5]) or scope, start=start, end=end
-            )
-        text = self.phrases.say(missing, **facts)
-        self.limitations.append(
-            Limitation(scope=scope, missing_information=text, ask_user=ask_user)
-        )

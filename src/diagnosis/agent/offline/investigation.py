@@ -13,18 +13,20 @@ from functools import cached_property
 from typing import Any
 
 from diagnosis.agent.offline.changes import SEARCH_BEFORE, SEARCH_PATTERN, Change, changes_before
+from diagnosis.agent.offline.failure import FAILURE_PATTERN
 from diagnosis.agent.offline.guidance import Passage, fitting, passages_of
 from diagnosis.agent.offline.history import History, Observation
 from diagnosis.agent.offline.leads import (
     Lead,
     Standing,
+    first_such_line,
     leads_of,
     moment,
     weigh,
     with_what_requests_meet,
 )
 from diagnosis.agent.offline.log_text import exception_of, whole_message, words_only
-from diagnosis.agent.offline.pattern import same_kind, search_regex
+from diagnosis.agent.offline.pattern import search_regex
 from diagnosis.agent.offline.times import Onset, stated_onset, without_times
 from diagnosis.agent.offline.words import Topic, is_chinese
 
@@ -108,7 +110,7 @@ class Investigation:
     @property
     def searches(self) -> list[Observation]:
         """The overviews of log patterns, latest first."""
-        names = ("wide", "stated", "recent")
+        names = ("unlevelled", "wide", "stated", "recent")
         return [self.results[name] for name in names if name in self.results]
 
     def standings(self, search: Observation) -> list[Standing]:
@@ -124,38 +126,31 @@ class Investigation:
         for search in self.searches:
             for standing in self.standings(search):
                 # far from the time asked about, only what the question speaks of itself counts
-                wide = search is self.results.get("wide")
                 spoken_of = standing.text.named or (standing.place.named and standing.text.concepts)
-                if standing.may_be_cause and (spoken_of or not wide):
+                if standing.may_be_cause and (spoken_of or self._asked_about(search, standing)):
                     return standing
+        return None
+
+    @property
+    def answer(self) -> Standing | None:
+        """The lead that carries the conclusion.
+
+        Where question and log are in different languages and nothing in the question can be
+        compared, a new error answers it only together with a change shortly before.
+        """
+        cause = self.cause
+        if cause is None or cause.compared or any(c.may_be_cause for c in self.changes):
+            return cause
         return None
 
     @property
     def seen_before(self) -> bool:
         """Whether the day searched holds a line like the lead's from before its first one."""
         cause = self.cause
-        line = None if cause is None else self.first_such_line("lines", cause.lead)
+        line = first_such_line(self.results.get("lines"), cause.lead) if cause else None
         at = moment(line.get("timestamp")) if line else None
         first = cause.lead.first_at if cause else None
         return at is not None and first is not None and at < first
-
-    def first_such_line(self, name: str, lead: Lead) -> dict[str, Any] | None:
-        """The first line that a search for the lead's like brought and that is one; else None.
-
-        A search finds more than was meant: only what has the lead's pattern and level is told of.
-        """
-        result = self.results.get(name)
-        if result is None or not result.found or result.answer.get("truncated") == "SCAN":
-            return None
-        for item in result.items:
-            text = item.get("text")
-            if (
-                isinstance(text, str)
-                and item.get("level") == lead.level
-                and same_kind(text, lead.example)
-            ):
-                return item
-        return None
 
     @property
     def old_and_loud(self) -> Lead | None:
@@ -195,16 +190,11 @@ class Investigation:
         if not observation.found:
             return False
         name = next((n for n, result in self.results.items() if result is observation), "")
-        if name in ("recent", "stated", "wide"):
+        if name in ("recent", "stated", "wide", "unlevelled"):
             return any(standing.relevant for standing in self.standings(observation))
         if name == "changes":
             return bool(self.changes)
         return name in ("knowledge", "guidance", "remedy", "lines", "earlier")
-
-    @property
-    def unused_tools(self) -> list[str]:
-        """The tools offered that the rules cannot use."""
-        return sorted(self.tools - {KNOWLEDGE_TOOL, LOG_TOOL})
 
     # --- what comes next ---------------------------------------------------------------------
 
@@ -215,6 +205,7 @@ class Investigation:
             self._recent,
             self._stated,
             self._wide,
+            self._unlevelled,
             self._lines,
             self._changes,
             self._guidance,
@@ -266,6 +257,18 @@ class Investigation:
         request = {"mode": "templates", "min_level": "WARN"}
         start, end = _iso(window[1] - _WIDE), _iso(window[1])
         return Step("wide", LOG_TOOL, {**request, "start": start, "end": end})
+
+    def _unlevelled(self) -> Step | None:
+        """Once, lines that tell of a failure without a level, as a kernel or a script writes."""
+        searches = [self.results[name] for name in ("recent", "stated") if name in self.results]
+        if not searches or any(search.found or not search.ready for search in searches):
+            return None
+        window = self._window("wide") or self._window("stated") or self._window("recent")
+        if window is None or ("unlevelled" not in self.results and self.cause is not None):
+            return None
+        request = {"mode": "templates", "regex": FAILURE_PATTERN}
+        start, end = _iso(window[0]), _iso(window[1])
+        return Step("unlevelled", LOG_TOOL, {**request, "start": start, "end": end})
 
     def _lines(self) -> Step | None:
         """The lead's first lines of the last day: since when, and exactly what."""
@@ -328,6 +331,13 @@ class Investigation:
         if lead.level:
             request["min_level"] = lead.level
         return Step(name, LOG_TOOL, {**request, "start": _iso(end - _WIDE), "end": _iso(end)})
+
+    def _asked_about(self, search: Observation, standing: Standing) -> bool:
+        """Whether a search was of the time asked about, or brought a line of that time."""
+        if search is not self.results.get("unlevelled"):
+            return search is not self.results.get("wide")
+        window, last = self._window("stated") or self._window("recent"), moment(standing.lead.last)
+        return window is None or last is None or last >= window[0]
 
     def _window(self, name: str) -> tuple[datetime, datetime] | None:
         scope = self.results[name].scope if name in self.results else {}

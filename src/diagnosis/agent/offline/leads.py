@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from diagnosis.agent.offline.failure import says_failure
 from diagnosis.agent.offline.history import Observation
 from diagnosis.agent.offline.log_text import is_request, message_of, speech_of
+from diagnosis.agent.offline.pattern import same_kind
 from diagnosis.agent.offline.times import Onset
 from diagnosis.agent.offline.words import Match, Topic, is_chinese
 
@@ -46,8 +48,11 @@ class Lead:
 
     @property
     def error(self) -> bool:
-        """ERROR or worse; a line without a level was let through only because its text says so."""
-        return self.level is None or self.level in _ERRORS
+        """ERROR or worse, or without a level and its text says that something failed."""
+        if self.level is not None:
+            return self.level in _ERRORS
+        # a search for a level lets a line without one through only because its text says so
+        return "min_level" in self.observation.request or says_failure(self.message)
 
     @property
     def request(self) -> bool:
@@ -71,7 +76,7 @@ class Standing:
 
     Attributes:
         relevant: it answers to the question's words.
-        compared: False where question and log are in different languages, so that only times speak.
+        compared: False where question and log are in different languages and nothing ties them.
         may_be_cause: it may carry a conclusion.
         score: higher is followed first.
     """
@@ -127,7 +132,7 @@ def weigh(lead: Lead, topic: Topic, question: str, onset: Onset | None) -> Stand
     """Judge one lead by the question's words, its level, its newness and the stated time."""
     place = topic.match(f"{lead.service} {lead.source}")
     text = topic.match(speech_of(lead.example)).without(place)
-    relevant, compared = _relevance(lead, topic, text, place, question, onset)
+    relevant, compared = _relevance(lead, topic, text, place, question)
     fresh = lead.new and _not_before(lead, onset)
     may_be_cause = (
         lead.error and relevant and (fresh or (compared and _asked_for(topic, text, place, onset)))
@@ -164,6 +169,21 @@ def with_what_requests_meet(standings: list[Standing]) -> list[Standing]:
         else:
             result.append(standing)
     return result
+
+
+def first_such_line(result: Observation | None, lead: Lead) -> dict[str, Any] | None:
+    """The first line that a search for the lead's like brought and that is one; else None.
+
+    A search finds more than was meant: only what has the lead's pattern and level is told of.
+    """
+    if result is None or not result.found or result.answer.get("truncated") == "SCAN":
+        return None
+    for item in result.items:
+        text = item.get("text")
+        same_level = item.get("level") == lead.level
+        if isinstance(text, str) and same_level and same_kind(text, lead.example):
+            return item
+    return None
 
 
 def log_begins(scope: dict[str, Any], source: str | None = None) -> datetime | None:
@@ -206,23 +226,21 @@ def _from_the_beginning(first: str, last: str, count: int, begins: datetime | No
 
 
 def _relevance(
-    lead: Lead, topic: Topic, text: Match, place: Match, question: str, onset: Onset | None
+    lead: Lead, topic: Topic, text: Match, place: Match, question: str
 ) -> tuple[bool, bool]:
     """Whether a lead answers to the question, and whether their words could be compared at all."""
     if topic.error_classes and not (topic.error_classes & text.identifiers or text.concepts):
         return False, True  # it asks for one kind of error, and this is another
     if text.named or place.named:
         return True, True
+    same_language = is_chinese(question) == is_chinese(lead.message)
     if not topic.has_subject:
+        if topic.concepts:
+            return _speaks_of_it(topic, text, place), True
         # "what is wrong?" is answered by whatever is new
-        return (_speaks_of_it(topic, text, place) if topic.concepts else lead.new), True
-    if topic.concepts and not text.concepts:
-        return False, True
-    if topic.identifiers or is_chinese(question) == is_chinese(lead.message):
-        return False, True
-    # The words are of another language than the log's: what is left is the time it began.
-    near = onset is None or _close_to(lead, onset)
-    return lead.new and near and (is_chinese(question) or onset is not None), False
+        return lead.new, same_language
+    # what is named is not in the text; in another language it may be called otherwise
+    return False, same_language or bool(topic.identifiers)
 
 
 def _asked_for(topic: Topic, text: Match, place: Match, onset: Onset | None) -> bool:

@@ -21,16 +21,19 @@ failures fault faulty fix incident issue issues isnt occur occurs odd outage pro
 reason root strange throw throwing throws trouble weird work working works wrong am app
 application apps customer customers day days hour hours log logs message messages minutes
 morning night pm production service services system systems user users
+answer answered answering answers respond responding responds server servers host machine site
+website
 """
 GENERIC = frozenset(_EVERYDAY.split())
 """Lower-case English words that say nothing of what fails."""
 
 GENERIC_CHINESE = re.compile(
-    "为什么|为何|怎么回事|怎么样|怎么|什么|一直|总是|经常|突然|从|开始|左右|大约|大概"
+    "为什么|为何|怎么回事|怎么办|怎么样|怎么|什么|一直|总是|经常|突然|从|开始|左右|大约|大概"
     "|失败|报错|错误|异常|问题|故障|原因|根因|服务|系统|应用|今天|昨天|上午|下午|早上"
     "|晚上|凌晨|中午|现在|目前|最近|过去|请问|请|帮忙|帮我|帮|看看|看|排查|分析|诊断|定位"
     "|一下|出现|出了|发生|无法|不能|不了|不出|有没有|是不是|是否|告警|日志|用户|客户|以来"
     "|之后|之前|以后|以前|哪里|哪些|分钟|小时|的|了|是|在|有|吗|呢|吧|啊|都|也|和|与|我们"
+    "|网站|页面|接口|打不开|不可用|不正常|不对|挂了|坏了|出错|情况|到底|究竟|查一下|查查"
     "|我|大量|很多|频繁|不断|点|半"
 )
 """The same in Chinese, where words are not set apart."""
@@ -51,7 +54,7 @@ _MEANINGS = {
     "cache": "cache 缓存",
     "database": "database db sql jdbc mysql postgresql postgres 数据库",
     "replica": "replica replication 副本 复制",
-    "crash": "crash restart killed 崩溃 重启 宕机",
+    "crash": "crash restart kill killed die died dead segfault panic abort 崩溃 重启 宕机 被杀",
 }
 CONCEPTS = {name: frozenset(words.split()) for name, words in _MEANINGS.items()}
 """Words of operations by meaning: a question may say login where the log says authentication.
@@ -63,3 +66,51 @@ THINGS = frozenset(
     {"cache", "certificate", "database", "disk", "memory", "names", "processor", "queue", "replica"}
 )
 """Concepts that name what fails; the others say how it does: "the database is slow"."""
+
+_SAME_THING = """
+支付 付款 扣款 = pay payment charge
+订单 下单 = order
+退款 = refund
+转账 = transfer
+结算 清算 = settlement
+发票 开票 = invoice
+余额 = balance
+账户 账号 = account
+注册 = register registration signup
+商品 = product item
+价格 = price
+库存 = stock
+优惠券 = coupon
+会员 = member membership
+物流 发货 配送 = shipping shipment
+邮件 = mail email smtp
+短信 = sms
+通知 推送 = notification push
+上传 = upload
+下载 = download
+导入 = import
+导出 = export
+搜索 检索 = search
+备份 = backup
+同步 = sync synchronization
+任务 作业 = job task
+调度 = scheduler schedule
+报表 = report
+图片 = image
+视频 = video
+网关 = gateway
+节点 = node
+容器 = container pod
+集群 = cluster
+索引 = index
+线程 = thread
+"""
+_SIDES = [
+    tuple(tuple(side.split()) for side in line.split("="))
+    for line in _SAME_THING.strip().splitlines()
+]
+ENGLISH_OF = {chinese: english for known, english in _SIDES for chinese in known}
+"""What a Chinese word for a thing is called in English logs."""
+
+CHINESE_OF = {english: chinese for chinese, known in _SIDES for english in known}
+"""The same the other way round."""

@@ -53,6 +53,11 @@ _PHRASES: dict[str, tuple[str, str]] = {
         "No log line in the searched scope matches, from {start} to {end}.",
         "在所查范围内，{start} 至 {end} 没有匹配的日志。",
     ),
+    "no_failures": (
+        "No line tells of something killed, refused, timed out, failed or out of memory or space, "
+        "from {start} to {end}.",
+        "{start} 至 {end} 没有日志提到被终止、被拒绝、超时、失败或内存、空间不足。",
+    ),
     "no_changes": (
         "No line that tells of a change (deployment, configuration, restart and the like) from "
         "{start} to {end}.",
@@ -134,9 +139,22 @@ _PHRASES: dict[str, tuple[str, str]] = {
         "该错误最初何时、为何开始：同类日志早于为其所查的窗口。",
     ),
     "not_compared": (
-        "Whether the error is what the question means: question and log are in different "
-        "languages, so only times were compared.",
-        "该错误是否就是所问的问题：问题与日志语言不同，只比较了时间。",
+        "Whether the error is what the question means: the question names nothing, and the log is "
+        "in another language.",
+        "该错误是否就是所问的问题：问题没有指明对象，且日志为另一种语言。",
+    ),
+    "general": (
+        "A cause: the question names nothing and is in another language than the log. A new error "
+        "then counts only together with a change shortly before it, and none was found. Name what "
+        "fails.",
+        "原因：问题没有指明对象，且与日志语言不同。此时只有新错误之前不久有变更记录才下结论，"
+        "而没有找到这样的变更。请说明是什么出了故障。",
+    ),
+    "other_language": (
+        "A cause: question and log are in different languages, and no name, number or known word "
+        "ties an error to {asked}. Name the service, or ask in the log's language.",
+        "原因：问题与日志语言不同，没有名称、编号或已知词语把任何错误与 {asked} 联系起来。"
+        "请给出服务名称，或用日志的语言提问。",
     ),
     "no_log_tool": (
         "Logs: no log tool is available in this run. Name log files to search.",

@@ -5,7 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from diagnosis.agent.offline.lexicon import CONCEPTS, GENERIC, GENERIC_CHINESE, THINGS
+from diagnosis.agent.offline.lexicon import (
+    CHINESE_OF,
+    CONCEPTS,
+    ENGLISH_OF,
+    GENERIC,
+    GENERIC_CHINESE,
+    THINGS,
+)
 
 _CJK = re.compile(r"[\u3400-\u9fff]")
 _CJK_RUN = re.compile(r"[\u3400-\u9fff]+")
@@ -13,6 +20,8 @@ _LATIN = re.compile(r"[A-Za-z0-9_$][A-Za-z0-9_$./:@-]*")
 _ERROR_CLASS = re.compile(r"[A-Z]\w*(?:Error|Exception)")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _ALPHABETIC = re.compile(r"[A-Za-z]+")
+# Of four digits and more, or a status of failure; a year is none.
+_NUMBER = re.compile(r"(?!(?:19|20)\d\d$)(?:\d{4,}|[45]\d\d)")
 _SEPARATOR = re.compile(r"[-_\s]+")
 
 
@@ -35,6 +44,9 @@ def stem(word: str) -> str:
         if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
             return word[: len(word) - len(ending)] + rest
     return word
+
+
+_CHINESE_OF_STEM = {stem(english): chinese for english, chinese in CHINESE_OF.items()}
 
 
 def stems_of(text: str) -> frozenset[str]:
@@ -93,12 +105,14 @@ class Topic:
         words: stems of the other Latin words.
         pieces: Chinese pieces between words that every question has.
         concepts: names of the operations concepts it uses.
+        numbers: those that may name one thing; a text without them may still answer.
     """
 
     identifiers: frozenset[str]
     words: frozenset[str]
     pieces: frozenset[str]
     concepts: frozenset[str]
+    numbers: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, question: str) -> Topic:
@@ -129,7 +143,13 @@ class Topic:
             ):
                 rest = rest.replace(word, " ")
             pieces.update(p for p in GENERIC_CHINESE.sub(" ", rest).split() if len(p) > 1)
-        return cls(frozenset(identifiers), frozenset(words), frozenset(pieces), frozenset(concepts))
+        return cls(
+            frozenset(identifiers),
+            frozenset(words),
+            frozenset(pieces),
+            frozenset(concepts),
+            frozenset(word for word in latin if _NUMBER.fullmatch(word)),
+        )
 
     @property
     def things(self) -> frozenset[str]:
@@ -150,9 +170,11 @@ class Topic:
         """Which of the question's words stand in a text."""
         flat, stems = plain(text), stems_of(text)
         return Match(
-            identifiers=frozenset(i for i in self.identifiers if _stands_in(plain(i), flat)),
-            subjects=frozenset(w for w in self.words if _has_stem(w, stems))
-            | frozenset(p for p in self.pieces if _has_piece(p, text)),
+            identifiers=frozenset(
+                i for i in self.identifiers | self.numbers if _stands_in(plain(i), flat)
+            ),
+            subjects=frozenset(w for w in self.words if _has_stem(w, stems) or _in_chinese(w, text))
+            | frozenset(p for p in self.pieces if _has_piece(p, text) or _in_english(p, stems)),
             concepts=frozenset(name for name in self.concepts if _speaks_of(name, text, stems)),
         )
 
@@ -183,6 +205,18 @@ def _has_piece(piece: str, text: str) -> bool:
     """At least half of the piece's pairs of characters: Chinese has no spaces to split at."""
     pairs = [piece[i : i + 2] for i in range(len(piece) - 1)]
     return sum(pair in text for pair in pairs) * 2 >= len(pairs)
+
+
+def _in_chinese(word: str, text: str) -> bool:
+    return any(chinese in text for chinese in _CHINESE_OF_STEM.get(word, ()))
+
+
+def _in_english(piece: str, stems: frozenset[str]) -> bool:
+    """Every known thing that a Chinese piece names stands in a text under its English name."""
+    things = [english for chinese, english in ENGLISH_OF.items() if chinese in piece]
+    return bool(things) and all(
+        any(_has_stem(stem(word), stems) for word in english) for english in things
+    )
 
 
 def _speaks_of(concept: str, text: str, stems: frozenset[str]) -> bool:
