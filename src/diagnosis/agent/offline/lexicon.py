@@ -21,8 +21,8 @@ failures fault faulty fix incident issue issues isnt occur occurs odd outage pro
 reason root strange throw throwing throws trouble weird work working works wrong am app
 application apps customer customers day days hour hours log logs message messages minutes
 morning night pm production service services system systems user users
-answer answered answering answers respond responding responds server servers host machine site
-website
+full gone answer answered answering answers respond responding responds server servers host machine
+site website
 """
 GENERIC = frozenset(_EVERYDAY.split())
 """Lower-case English words that say nothing of what fails."""

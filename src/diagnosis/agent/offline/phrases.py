@@ -161,8 +161,8 @@ _PHRASES: dict[str, tuple[str, str]] = {
         "日志：本次运行没有可用的日志工具，请提供要查询的日志文件。",
     ),
     "not_used": (
-        "The offline rules read logs and documents only; not used: {tools}. Name a language model "
-        "to use it.",
+        "The offline rules read logs and documents only; {tools} was not used. Name a language "
+        "model to use it.",
         "离线规则只读取日志和文档，未使用：{tools}。如需使用，请指定语言模型。",
     ),
     "log_failed": (
