@@ -16,6 +16,13 @@ from diagnosis.release.visible_text import visible
 from diagnosis.release.wording import Wording, wording_for
 
 _SCOPE_CHARACTERS = 120
+_MARKUP = re.compile(
+    r"""[\\`*\[<]|~~             # code, emphasis, links, HTML
+    |(?<![^\W_])_|_(?![^\W_])    # emphasis; an underscore within a word is none
+    |\A(?:\#{1,6}(?=\s)|[-+](?=\s)|[-=]+\Z|>)  # headings, lists, rules, quotations
+    |(?:(?<=\A\d)|(?<=\A\d\d)|(?<=\A\d{3}))[.)](?=\s)  # numbered lists""",
+    re.VERBOSE,
+)
 _DRAFT_FAILURES = frozenset(EndReason(failure.value) for failure in DraftFailure)
 
 
@@ -214,11 +221,7 @@ def _inline(text: str) -> str:
 
     Only what would be read as such is escaped, so that the text is also fit to be read as it is.
     """
-    line = _one_line(text)
-    line = re.sub(r"[\\`*\[<]|~~", r"\\\g<0>", line)
-    line = re.sub(r"(?<![^\W_])_|_(?![^\W_])", r"\\_", line)
-    line = re.sub(r"\A(\d+)([.)])(?=\s)", r"\1\\\2", line)
-    return re.sub(r"\A(?:#{1,6}(?=\s)|[-+](?=\s)|[-=]+\Z|>)", r"\\\g<0>", line)
+    return _MARKUP.sub(r"\\\g<0>", _one_line(text))
 
 
 def _code(text: str) -> str:
@@ -227,4 +230,5 @@ def _code(text: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    return visible(re.sub(r"\s+", " ", text).strip())
+    line = " ".join(text.split())
+    return line if line.isprintable() else visible(line)
