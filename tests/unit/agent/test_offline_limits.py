@@ -116,6 +116,13 @@ def test_what_was_thrown_is_quoted_from_a_json_line_as_it_is_spelled_there() -> 
     assert quote in record
 
 
+async def test_what_was_thrown_is_not_told_twice(tmp_path: Path) -> None:
+    error = "ERROR login of 17 failed: KeyError: 'JWT_SIGNING_KEY'"
+    app = log(tmp_path / "app.log", failing(f"{error}\n{TRACE}"))
+
+    assert cause_of(await ask("why do logins fail?", app)).count("JWT_SIGNING_KEY") == 1
+
+
 class Lookup(BaseModel):
     query: str = Field(description="What to look up.")
     top_k: int = Field(default=5, description="How many.")
@@ -176,6 +183,7 @@ async def test_a_thing_named_in_another_language_is_not_answered_by_some_error(
     [
         ("为什么支付失败？", PAYMENT),
         ("为什么登录失败？", LOGIN),
+        ("登录请求为什么返回错误", LOGIN),
         ("70012 这一笔为什么不成功", PAYMENT),
         ("[pay] 这个模块怎么了，bank-gw_2 没有应答", PAYMENT.replace("the bank", "bank-gw_2")),
         ("why does the payment fail?", "ERROR 支付 70012 被拒绝，银行没有应答"),

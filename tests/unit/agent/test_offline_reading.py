@@ -43,7 +43,7 @@ NOW = datetime(2026, 3, 12, 14, 45, tzinfo=timezone(timedelta(hours=1)))
 def test_what_a_question_is_about(question: str, expected: tuple[set[str], ...]) -> None:
     topic = Topic.of(question)
 
-    assert (topic.identifiers, topic.words, topic.pieces, topic.concepts) == expected
+    assert [topic.identifiers, topic.words, topic.pieces, topic.concepts] == list(expected)
 
 
 @pytest.mark.parametrize(

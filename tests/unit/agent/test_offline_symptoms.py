@@ -165,6 +165,23 @@ async def test_failing_requests_alone_are_tied_to_a_change_in_the_one_log_behind
     assert "5.3.0" not in cause_of(await ask("Why do logins fail?", access, application, third))
 
 
+async def test_a_deployment_in_a_log_of_its_own_is_tied_by_the_name_it_deploys(
+    tmp_path: Path,
+) -> None:
+    application = application_log(tmp_path, deployed=False)
+    lines = [(at, application_line(at, "INFO agent idle")) for at in times(60)]
+    lines.append((DEPLOYED, application_line(DEPLOYED, "INFO agent Deploying shop-api 5.3.0")))
+    deployments = write(tmp_path / "agent.log", lines)
+    other = write(
+        tmp_path / "other.log",
+        [(at, line.replace("shop-api", "mail-relay")) for at, line in lines],
+    )
+
+    logs = access_log(tmp_path), application
+    assert "5.3.0" in cause_of(await ask("Why do logins fail?", *logs, deployments))
+    assert "5.3.0" not in cause_of(await ask("Why do logins fail?", *logs, other))
+
+
 # --- such a line ---------------------------------------------------------------------------------
 
 

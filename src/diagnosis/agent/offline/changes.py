@@ -92,7 +92,7 @@ def _change(failure: Lead, onset: datetime, candidate: Lead) -> Change | None:
     routine = candidate.count >= _ROUTINE_COUNT and at - first > _NEAR
     if routine or not (strong or weak) or not _seen_without(failure, first, onset):
         return None
-    shared = tuple(sorted(_tokens(candidate.message) & _tokens(failure.example)))
+    shared = tuple(sorted(_tokens(candidate.message) & _tokens(_own_words(failure))))
     before = onset - at
     same_place = _same_place(failure, candidate)
     common = (*_places_in_common(failure, candidate), *shared)
@@ -144,5 +144,12 @@ def _names(one: Lead, other: Lead) -> bool:
     return len(name) > 2 and name in one.message.lower()
 
 
+def _own_words(failure: Lead) -> str:
+    # what a client sends along with a request names nothing that failed
+    return failure.message if failure.request else failure.example
+
+
 def _tokens(text: str) -> set[str]:
-    return {token.lower() for token in _TOKEN.findall(text)}
+    """Names and versions; of a dotted one also its parts: shop_api.web speaks of shop-api."""
+    tokens = {token.lower().replace("_", "-") for token in _TOKEN.findall(text)}
+    return tokens | {part for token in tokens for part in token.split(".") if "-" in part}

@@ -30,6 +30,7 @@ _TRACE_KEYS = ("exception", "exc_info", "stack_trace", "stacktrace", "stack", "t
 _MESSAGE_KEYS = ("message", "msg", "event", "log", "text", "body", "error")
 _SPEAKER_KEYS = ("logger", "logger_name", "component", "thread", "exception", "error", "err")
 _SPOKEN = 300
+_SAME_END = 30
 _LEFT_OUT = re.compile(r"\[[\d,]+ characters left out\]|\[REDACTED[^\]]*\]?")
 _SHORTEST_QUOTE = 12
 _LONGEST_QUOTE = 280
@@ -95,8 +96,9 @@ def said(record: str) -> str:
 
 
 def exception_said(record: str) -> str | None:
-    """The line that names what was thrown, short enough for a sentence; or None."""
-    return _short(thrown) if (thrown := exception_of(record)) else None
+    """What was thrown, short enough for a sentence; None where the message says the same."""
+    thrown = _exception_beyond_message(record)
+    return None if thrown is None else _short(thrown)
 
 
 def whole_message(record: str) -> str:
@@ -122,8 +124,8 @@ def quote_of(record: str) -> str | None:
 
 
 def exception_quote_of(record: str) -> str | None:
-    """The line that names what was thrown, as it stands in the record; or None."""
-    thrown = exception_of(record)
+    """What was thrown, as it stands in the record; None where the message says the same."""
+    thrown = _exception_beyond_message(record)
     return None if thrown is None else _quote(thrown, record)
 
 
@@ -146,6 +148,11 @@ def words_only(record: str) -> str:
         if not re.search(r"[\d_=/\\]|\w\.\w", word)
     ]
     return " ".join(words)
+
+
+def _exception_beyond_message(record: str) -> str | None:
+    thrown = exception_of(record)
+    return thrown if thrown and thrown[-_SAME_END:] not in message_of(record) else None
 
 
 def _spellings(text: str) -> tuple[str, ...]:
