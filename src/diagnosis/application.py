@@ -173,10 +173,10 @@ class Diagnosis:
 
     async def _loop(self, context: RunContext, message: str) -> LoopEnd:
         try:
-            await context.events.emit(
-                RunStarted(
-                    run_id=context.run_id,
-                    at=context.clock.now(),
+            await context.tell(
+                lambda run_id, at: RunStarted(
+                    run_id=run_id,
+                    at=at,
                     session_id=context.session_id,
                     tools=self.boundary.registry.names,
                     model=self._agent.model.model_name,
@@ -221,10 +221,10 @@ class Diagnosis:
     @staticmethod
     async def _announce(context: RunContext, decision: ReleaseDecision) -> None:
         if (verification := decision.verification) is not None:
-            await context.events.emit(
-                GuardFinished(
-                    run_id=context.run_id,
-                    at=context.clock.now(),
+            await context.tell(
+                lambda run_id, at: GuardFinished(
+                    run_id=run_id,
+                    at=at,
                     accepted=verification.accepted,
                     violations=tuple(each.code.value for each in verification.violations),
                 )
@@ -232,10 +232,10 @@ class Diagnosis:
         if decision.release is None:
             return
         fallback = decision.release.fallback
-        await context.events.emit(
-            Released(
-                run_id=context.run_id,
-                at=context.clock.now(),
+        await context.tell(
+            lambda run_id, at: Released(
+                run_id=run_id,
+                at=at,
                 status=decision.status,
                 fallback_type=fallback.type.value if fallback else None,
             )
@@ -270,10 +270,10 @@ class Diagnosis:
     ) -> None:
         """The last event, and the end of the records' life in the run."""
         with contextlib.suppress(ObserverFailed):  # the run is over: there is nothing left to end
-            await context.events.emit(
-                RunEnded(
-                    run_id=context.run_id,
-                    at=context.clock.now(),
+            await context.tell(
+                lambda run_id, at: RunEnded(
+                    run_id=run_id,
+                    at=at,
                     status=status,
                     end_reason=end_reason,
                     usage=context.budget.usage(context.elapsed_s),

@@ -150,8 +150,8 @@ class HarnessCapability(AbstractCapability[RunContext]):
             parameters,
             function_tools=[t for t in parameters.function_tools if t.name != UNKNOWN_TOOL],
         )
-        await context.events.emit(
-            ModelCallStarted(run_id=context.run_id, at=context.clock.now(), step=ctx.run_step)
+        await context.tell(
+            lambda run_id, at: ModelCallStarted(run_id=run_id, at=at, step=ctx.run_step)
         )
         return request_context
 
@@ -179,10 +179,10 @@ class HarnessCapability(AbstractCapability[RunContext]):
         context.budget.record_model_call(
             input_tokens=input_tokens, output_tokens=output_tokens, seconds=seconds
         )
-        await context.events.emit(
-            ModelCallFinished(
-                run_id=context.run_id,
-                at=context.clock.now(),
+        await context.tell(
+            lambda run_id, at: ModelCallFinished(
+                run_id=run_id,
+                at=at,
                 step=ctx.run_step,
                 input_tokens=input_tokens,
                 output_tokens=output_tokens,

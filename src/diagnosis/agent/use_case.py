@@ -74,10 +74,10 @@ class DiagnosisAgent:
         try:
             context.check_alive()
             draft = await self._loop(context, message)
-            await context.events.emit(
-                DraftReceived(
-                    run_id=context.run_id,
-                    at=context.clock.now(),
+            await context.tell(
+                lambda run_id, at: DraftReceived(
+                    run_id=run_id,
+                    at=at,
                     draft_bytes=len(draft.model_dump_json().encode()),
                     statements=len(draft.analysis),
                     has_conclusion=draft.conclusion is not None,
@@ -121,8 +121,8 @@ class DiagnosisAgent:
     @staticmethod
     async def _refused(context: RunContext, refused: DraftContractFailure) -> LoopEnd:
         try:
-            await context.events.emit(
-                DraftRefused(run_id=context.run_id, at=context.clock.now(), failure=refused.failure)
+            await context.tell(
+                lambda run_id, at: DraftRefused(run_id=run_id, at=at, failure=refused.failure)
             )
         except ObserverFailed as failed:
             return _loop_end(failed)

@@ -27,6 +27,11 @@ class RunEvents:
     def __init__(self, observers: Iterable[RunObserver] = ()) -> None:
         self._observers = list(observers)
 
+    @property
+    def heard(self) -> bool:
+        """Whether there is anyone to tell."""
+        return bool(self._observers)
+
     async def emit(self, event: RunEvent) -> None:
         """Deliver one event to every observer, also when the run is cancelled meanwhile.
 

@@ -81,10 +81,10 @@ class CallRecorder:
         )
         attempt = Attempt(context, call, record, context.clock.monotonic())
         try:
-            await context.events.emit(
-                ToolCallStarted(
-                    run_id=context.run_id,
-                    at=record.started_at,
+            await context.tell(
+                lambda run_id, at: ToolCallStarted(
+                    run_id=run_id,
+                    at=at,
                     step=call.model_step,
                     tool_call_id=call.tool_call_id,
                     tool_name=record.tool_name,
@@ -120,10 +120,10 @@ class CallRecorder:
             finished_at=finished_at,
         )
         await self.save(attempt)
-        await context.events.emit(
-            ToolCallFinished(
-                run_id=context.run_id,
-                at=finished_at,
+        await context.tell(
+            lambda run_id, at: ToolCallFinished(
+                run_id=run_id,
+                at=at,
                 step=attempt.call.model_step,
                 tool_call_id=attempt.call.tool_call_id,
                 tool_name=attempt.record.tool_name,
@@ -150,10 +150,10 @@ class CallRecorder:
         with contextlib.suppress(StoreFailed):
             await self.save(attempt)
         with contextlib.suppress(ObserverFailed):
-            await context.events.emit(
-                ToolCallAborted(
-                    run_id=context.run_id,
-                    at=context.clock.now(),
+            await context.tell(
+                lambda run_id, at: ToolCallAborted(
+                    run_id=run_id,
+                    at=at,
                     step=attempt.call.model_step,
                     tool_call_id=attempt.call.tool_call_id,
                     tool_name=attempt.record.tool_name,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 
-from diagnosis.contracts.events import CollectionStopped
+from diagnosis.contracts.events import CollectionStopped, RunEvent
 from diagnosis.contracts.run import RunLimits, StopReason
 from diagnosis.errors import DeadlineExceeded, RunCancelledError
 from diagnosis.harness.budget import RunBudget
@@ -67,9 +68,14 @@ class RunContext:
         if self.deadline.passed:
             raise DeadlineExceeded
 
+    async def tell(self, make: Callable[[str, datetime], RunEvent]) -> None:
+        """Emit an event, made of the run's id and the current time, if anyone listens."""
+        if self.events.heard:
+            await self.events.emit(make(self.run_id, self.clock.now()))
+
     async def stop_collecting(self, reason: StopReason) -> None:
         """Stop collecting, and tell the observers if it had not stopped before."""
         if self.collection.stop(reason):
-            await self.events.emit(
-                CollectionStopped(run_id=self.run_id, at=self.clock.now(), reason=reason)
+            await self.tell(
+                lambda run_id, at: CollectionStopped(run_id=run_id, at=at, reason=reason)
             )
