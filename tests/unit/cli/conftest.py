@@ -13,6 +13,7 @@ import pytest
 
 from diagnosis.cli import main
 
+SECRET = "hunter2hunter2"
 LINE = "2026-03-01T14:00:00Z ERROR billing connection pool exhausted after 30 s\n"
 
 
@@ -26,6 +27,7 @@ class Done:
 
 
 Command = Callable[..., Done]
+Refused = Callable[..., None]
 
 
 @pytest.fixture(autouse=True)
@@ -90,3 +92,26 @@ def log(place: Path) -> Path:
     path = place / "app.log"
     path.write_text(LINE)
     return path
+
+
+def files_below(place: Path) -> set[Path]:
+    return {path for path in place.rglob("*") if path.name != "diagnosis.toml"}
+
+
+@pytest.fixture
+def refused(command: Command, place: Path) -> Refused:
+    """Check that the command refuses its arguments; `says` stand in its first and second line."""
+
+    def check(*arguments: object, says: tuple[str, str]) -> None:
+        before = files_below(place)
+        done = command(*arguments)
+        lines = done.err.splitlines()
+        assert (done.status, done.out) == (2, ""), done.err
+        assert len(lines) == 2, done.err
+        assert lines[0].startswith("Error: ")
+        for line, words in zip(lines, says, strict=True):
+            assert words in line
+        assert SECRET not in done.err
+        assert files_below(place) == before
+
+    return check
