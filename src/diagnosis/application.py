@@ -199,6 +199,7 @@ class Diagnosis:
                 invocations=records,
                 stop_reason=context.collection.stop_reason,
                 usage=context.budget.usage(context.elapsed_s),
+                tools=self.boundary.registry.names,
                 model=self._agent.model.model_name,
                 rule_based=getattr(self._agent.model, "rule_based", False),
             )

@@ -241,7 +241,8 @@ class HarnessCapability(AbstractCapability[RunContext]):
         except ValueError:
             cut = _why_cut(ctx.messages)
             raise DraftContractFailure(DraftFailure.NOT_STRICT_JSON, cut) from None
-        ctx.deps.budget.reserve_bytes(size)
+        if not ctx.deps.budget.reserve_bytes(size):
+            raise DraftContractFailure(DraftFailure.TOO_LARGE)
         return text
 
     async def on_output_validate_error(

@@ -90,7 +90,8 @@ class DiagnosisAgent:
         return LoopEnd(draft=draft)
 
     async def _loop(self, context: RunContext, message: str) -> DiagnosisDraft:
-        context.budget.reserve_bytes(len(message.encode()))
+        if not context.budget.reserve_bytes(len(message.encode())):
+            raise BudgetExhausted("canonical_bytes")
         token = CancellationToken()
         forget = context.cancellation.on_cancel(token.cancel)
         try:

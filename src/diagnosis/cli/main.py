@@ -70,7 +70,7 @@ def run() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")  # as stderr: never crash on a character
     try:
         with _cancellable():
-            app()
+            app(prog_name="diagnosis")
     except ConfigurationError as error:
         _fail(EXIT_WRONG_USE, f"Error: {error.problem}", error.mend)
     except Exception as error:

@@ -192,6 +192,7 @@ class Fallback(Contract):
     checked_scopes: tuple[CheckedScope, ...]
     facts: tuple[VerifiedFact, ...]
     missing: tuple[MissingEvidence, ...]
+    unused_tools: tuple[str, ...] = ()
 
 
 class Release(Contract):

@@ -142,8 +142,9 @@ class RunLimits(Contract):
                 raise ValueError(f"{reserved} must be below {total}")
         if self.reserved_input_tokens + self.reserved_output_tokens >= self.total_tokens:
             raise ValueError("the reserved tokens must be below total_tokens")
-        if self.draft_bytes + self.agent_result_bytes > self.canonical_bytes:
-            raise ValueError("canonical_bytes must hold a draft and one result")
+        needed = self.input_bytes + self.draft_bytes + self.agent_result_bytes
+        if needed > self.canonical_bytes:
+            raise ValueError("canonical_bytes must hold the input, one result and the draft")
         return self
 
 

@@ -63,6 +63,9 @@ def fallback_markdown(
     if detail:
         lines += [_inline(detail), ""]
     lines += [f"## {words.checked}", "", *_scopes(fallback.checked_scopes, words), ""]
+    if fallback.unused_tools:
+        unused = ", ".join(map(_code, fallback.unused_tools))
+        lines += [f"{words.not_used}: {unused}.", ""]
     if fallback.facts:
         lines += [f"## {words.facts}", "", *_facts(fallback.facts, words), ""]
     lines += _footer(None, usage, words)

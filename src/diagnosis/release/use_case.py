@@ -53,6 +53,7 @@ class ReleaseInput:
         invocations: all records of the run, by sequence.
         model: the model's name, as shown.
         rule_based: whether that model is rules and no language model.
+        tools: names of the evidence tools that the run could have used.
     """
 
     run_id: str
@@ -61,6 +62,7 @@ class ReleaseInput:
     invocations: Sequence[ToolInvocation]
     stop_reason: StopReason | None
     usage: RunUsage
+    tools: Sequence[str]
     model: str
     rule_based: bool
 
@@ -143,6 +145,7 @@ def _with_conclusion(
         checked_scopes=progress.checked_scopes,
         facts=progress.facts,
         missing=_missing(progress),
+        unused_tools=_unused(given),
     )
     release = Release(
         report=report,
@@ -166,6 +169,7 @@ def _fallback(
         checked_scopes=progress.checked_scopes,
         facts=progress.facts if facts is None else facts,
         missing=_missing(progress),
+        unused_tools=_unused(given),
     )
     markdown = fallback_markdown(
         given.query,
@@ -191,6 +195,11 @@ def _missing(progress: ProgressSnapshot) -> tuple[MissingEvidence, ...]:
         for scope in progress.checked_scopes
         if scope.evidence_status is not EvidenceStatus.EVIDENCE_FOUND
     )
+
+
+def _unused(given: ReleaseInput) -> tuple[str, ...]:
+    used = {record.tool_name for record in given.invocations}
+    return tuple(name for name in given.tools if name not in used)
 
 
 def _checks(verification: Verification) -> Checks:

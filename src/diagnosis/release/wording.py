@@ -37,6 +37,7 @@ class Wording:
     facts: str
     reference: str
     nothing_checked: str
+    not_used: str
     found: str
     empty: str
     failed: str
@@ -81,11 +82,15 @@ ENGLISH = Wording(
     facts="What was found",
     reference="reference",
     nothing_checked="Nothing could be checked.",
+    not_used="Not used in this run",
     found="found",
     empty="nothing matched in this scope",
     failed="failed",
     of_matched="shown {shown} of {matched}",
-    rule_based="Rule-based answer of the offline model; no language model was used.",
+    rule_based=(
+        "Rule-based answer of the offline model, which reads logs and documents only; no language "
+        "model was used."
+    ),
     unverified=(
         "Citations and quotes were verified against what the tools returned. Numbers and times in "
         "the statements, and the conclusion itself, were not: judge them by the evidence below."
@@ -146,11 +151,12 @@ CHINESE = Wording(
     facts="已找到的内容",
     reference="参考资料",
     nothing_checked="没有可以检查的内容。",
+    not_used="本次运行没有使用",
     found="找到",
     empty="在此范围内没有匹配",
     failed="失败",
     of_matched="显示 {shown} / 共 {matched}",
-    rule_based="由离线规则模型给出的答案；没有使用语言模型。",
+    rule_based="由离线规则模型给出的答案，它只读取日志和文档；没有使用语言模型。",
     unverified=(
         "引用和引文已与工具返回的内容逐字核对；陈述中的数字和时间以及结论本身尚未核对，请依据下面的证据判断。"
     ),

@@ -267,6 +267,22 @@ async def test_tokens_over_the_limit_are_recorded_and_nothing_more_starts():
     )
 
 
+async def test_the_ledger_counts_the_bytes_of_question_results_and_draft():
+    draft = draft_json()
+    model = ScriptedModel(calls(call(id="a"), call("nope", id="b")), answer(draft))
+    outcome, records, _ = await diagnose(model, query="为什么？")
+    message = model.seen[0][0].parts[0].content
+    shown = sum(record.projection_bytes for record in records)
+    assert outcome.usage.canonical_bytes == len(message.encode()) + shown + len(draft.encode())
+
+
+async def test_no_limit_of_the_framework_stops_a_run_before_the_ledger_does():
+    rounds = [calls(call(id=f"c{number}")) for number in range(55)]
+    limits = RunLimits(model_calls=60, tool_calls=60, tool_calls_per_tool=60)
+    outcome, records, _ = await diagnose(ScriptedModel(*rounds, NULL_DRAFT), limits=limits)
+    assert (outcome.end_reason, outcome.usage.model_calls, len(records)) == (None, 56, 55)
+
+
 async def test_a_draft_that_itself_goes_over_the_limit_is_not_lost():
     model = ScriptedModel(calls(call()), answer(draft_json(), tokens=(900_000, 5)))
     outcome, _, _ = await diagnose(model)

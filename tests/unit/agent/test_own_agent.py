@@ -144,4 +144,6 @@ async def test_spans_hold_names_and_sizes_but_no_content():
         spans = "".join(span.to_json() for span in exporter.get_finished_spans())
         assert secret_words not in spans
         assert ("look_up" in spans) is instrument
+        # the framework's own metadata: session and run stand together on the agent's span
+        assert ('"session_id' in spans.replace("\\", "") and "session-1" in spans) is instrument
         model.seen.clear()

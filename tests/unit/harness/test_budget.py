@@ -133,6 +133,8 @@ def test_the_draft_is_due_when_tokens_are_down_to_the_reserve_and_one_call():
         {"deadline_s": 30},
         {"total_tokens": 174_000},
         {"canonical_bytes": 10_000},
+        {"canonical_bytes": 60_000},
+        {"input_bytes": 1_000_000},
         {"tool_calls": 0},
         {"agent_result_bytes": 100},
         {"deadline_s": float("inf")},

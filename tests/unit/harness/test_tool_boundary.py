@@ -276,7 +276,9 @@ async def test_the_signal_stands_on_the_last_call_of_the_response_only():
 
 
 async def test_bytes_kept_for_the_draft_are_never_given_to_results():
-    limits = RunLimits(canonical_bytes=40_000, draft_bytes=32_768, agent_result_bytes=4_096)
+    limits = RunLimits(
+        canonical_bytes=40_000, input_bytes=2_000, draft_bytes=32_768, agent_result_bytes=4_096
+    )
     case = Case(FakeTool(found(*("x" * 500 for _ in range(20)))), limits=limits)
     codes = [(await case.ask(call_id=f"c{n}")).get("error_code") for n in range(3)]
     assert codes[-1] in (ErrorCode.TOOL_LIMIT_REACHED, ErrorCode.COLLECTION_STOPPED)
@@ -416,6 +418,20 @@ async def test_the_tool_learns_what_it_needs_and_nothing_else():
     assert context.remaining_s == 3
     assert context.byte_budget == RunLimits().agent_result_bytes
     assert not hasattr(context, "budget")
+
+
+async def test_a_call_is_on_record_before_its_tool_runs():
+    seen = []
+
+    async def look(request, context):
+        seen.extend(await case.records())
+        return nothing()
+
+    case = Case(FakeTool(look))
+    await case.ask()
+    assert [(record.status, record.projection) for record in seen] == [
+        (InvocationStatus.PROJECTING, None)
+    ]
 
 
 async def test_the_same_scope_has_the_same_fingerprint_and_another_has_not():

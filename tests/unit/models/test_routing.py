@@ -115,13 +115,7 @@ def test_key_of_the_settings_is_not_handed_to_a_gateway() -> None:
     assert KEY not in str(refused)
 
 
-@pytest.mark.parametrize("key", ["", " "])
-@pytest.mark.parametrize("name", ["openai:x", "anthropic:x"])
-def test_a_blank_key_is_refused_or_left_to_the_server_but_never_a_traceback(
-    monkeypatch: pytest.MonkeyPatch, name: str, key: str
-) -> None:
-    monkeypatch.setenv(f"{name.partition(':')[0].upper()}_API_KEY", key)
-    try:
-        assert chat_model(name).model_name == "x"
-    except ConfigurationError as refused:
-        assert "API key" in refused.mend or "_API_KEY" in refused.problem
+def test_a_blank_key_that_a_client_refuses_is_two_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "")
+    refused = refusal("openai:x")
+    assert "OPENAI_API_KEY" in refused.problem or "API key" in refused.mend

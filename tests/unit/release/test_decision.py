@@ -87,6 +87,7 @@ def decide(loop, *records, query="why?", rule_based=False, stop_reason=None):
             loop=loop,
             invocations=records,
             stop_reason=stop_reason,
+            tools=("query_logs", "query_mysql"),
             usage=RunUsage(model_calls=2, tool_calls=len(records), total_tokens=1_234),
             model="scripted",
             rule_based=rule_based,
@@ -242,6 +243,12 @@ def test_a_fallback_says_what_was_checked_and_what_brought_nothing():
     assert (
         "TOOL\\_FAILED" in decision.release.markdown or "TOOL_FAILED" in decision.release.markdown
     )
+
+
+def test_a_fallback_names_the_tools_that_nobody_used():
+    fallback = decide(LoopEnd(end_reason=EndReason.TIMED_OUT), FOUND).release
+    assert fallback.fallback.unused_tools == ("query_mysql",)
+    assert "Not used in this run: `query_mysql`." in fallback.markdown
 
 
 def test_observations_come_before_reference_knowledge_and_facts_are_bounded():
