@@ -171,10 +171,11 @@ class FallbackType(StrEnum):
 
 
 class MissingEvidence(Contract):
-    """A call that brought nothing to reason from.
+    """A call that brought nothing to reason from, or a tool that was never called.
 
     Attributes:
-        error_code: why it failed; null where it ran and nothing matched.
+        error_code: why the call failed; null where it ran and nothing matched.
+        scope: what was searched; null for a failed call and for a tool that was never called.
     """
 
     tool_name: str
@@ -192,7 +193,6 @@ class Fallback(Contract):
     checked_scopes: tuple[CheckedScope, ...]
     facts: tuple[VerifiedFact, ...]
     missing: tuple[MissingEvidence, ...]
-    unused_tools: tuple[str, ...] = ()
 
 
 class Release(Contract):

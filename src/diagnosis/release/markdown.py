@@ -63,9 +63,10 @@ def fallback_markdown(
     if detail:
         lines += [_inline(detail), ""]
     lines += [f"## {words.checked}", "", *_scopes(fallback.checked_scopes, words), ""]
-    if fallback.unused_tools:
-        unused = ", ".join(map(_code, fallback.unused_tools))
-        lines += [f"{words.not_used}: {unused}.", ""]
+    unused = [each for each in fallback.missing if each.error_code is None and each.scope is None]
+    if unused:
+        names = ", ".join(_code(each.tool_name) for each in unused)
+        lines += [f"{words.not_used}: {names}.", ""]
     if fallback.facts:
         lines += [f"## {words.facts}", "", *_facts(fallback.facts, words), ""]
     lines += _footer(None, usage, words)

@@ -144,8 +144,7 @@ def _with_conclusion(
         type=FallbackType.UNVERIFIED,
         checked_scopes=progress.checked_scopes,
         facts=progress.facts,
-        missing=_missing(progress),
-        unused_tools=_unused(given),
+        missing=_missing(given, progress),
     )
     release = Release(
         report=report,
@@ -168,8 +167,7 @@ def _fallback(
         type=fallback_type,
         checked_scopes=progress.checked_scopes,
         facts=progress.facts if facts is None else facts,
-        missing=_missing(progress),
-        unused_tools=_unused(given),
+        missing=_missing(given, progress),
     )
     markdown = fallback_markdown(
         given.query,
@@ -189,17 +187,23 @@ def _fallback(
     )
 
 
-def _missing(progress: ProgressSnapshot) -> tuple[MissingEvidence, ...]:
-    return tuple(
-        MissingEvidence(tool_name=scope.tool_name, error_code=scope.error_code, scope=scope.scope)
-        for scope in progress.checked_scopes
-        if scope.evidence_status is not EvidenceStatus.EVIDENCE_FOUND
+def _missing(given: ReleaseInput, progress: ProgressSnapshot) -> tuple[MissingEvidence, ...]:
+    """Calls that found nothing or failed, then the tools that were never called."""
+    used = {scope.tool_name for scope in progress.checked_scopes}
+    return (
+        *(
+            MissingEvidence(
+                tool_name=scope.tool_name, error_code=scope.error_code, scope=scope.scope
+            )
+            for scope in progress.checked_scopes
+            if scope.evidence_status is not EvidenceStatus.EVIDENCE_FOUND
+        ),
+        *(
+            MissingEvidence(tool_name=name, error_code=None, scope=None)
+            for name in given.tools
+            if name not in used
+        ),
     )
-
-
-def _unused(given: ReleaseInput) -> tuple[str, ...]:
-    used = {record.tool_name for record in given.invocations}
-    return tuple(name for name in given.tools if name not in used)
 
 
 def _checks(verification: Verification) -> Checks:

@@ -237,6 +237,7 @@ def test_a_fallback_says_what_was_checked_and_what_brought_nothing():
     assert [(each.tool_name, each.error_code) for each in fallback.missing] == [
         ("query_logs", None),
         ("query_logs", ErrorCode.TOOL_FAILED),
+        ("query_mysql", None),
     ]
     assert decision.progress.stop_reason == "BUDGET_LIMIT_REACHED"
     assert FACT in decision.release.markdown
@@ -247,7 +248,8 @@ def test_a_fallback_says_what_was_checked_and_what_brought_nothing():
 
 def test_a_fallback_names_the_tools_that_nobody_used():
     fallback = decide(LoopEnd(end_reason=EndReason.TIMED_OUT), FOUND).release
-    assert fallback.fallback.unused_tools == ("query_mysql",)
+    (unused,) = fallback.fallback.missing
+    assert (unused.tool_name, unused.error_code, unused.scope) == ("query_mysql", None, None)
     assert "Not used in this run: `query_mysql`." in fallback.markdown
 
 
