@@ -274,19 +274,28 @@ _CHINESE = re.compile(
     r"(?:密码|密碼|口令|密钥|密鑰|令牌)[)）]?"
     r"(?:[是为為]?[ \t]{0,4}[:：=＝][ \t\u3000]{0,4}|[是为為][ \t]{0,4}(?=[!-~]{4}))"
 )
+# What is said of a password in its place; also the name of the next value, where this one is empty.
+_CHINESE_REMARK = re.compile(
+    r"(?:[不未无無没沒已非请請需须必应應可仅勿尚暂被将由与和或及的过太]|错|錯|正确|有[误效]|失[败效]|成功"
+    r"|为?空|缺|[校验]验|验证|长度|至少|最[多少大小长短]|格式|类型|强度|是否|默认|隐藏|脱敏|保密|加密"
+    r"|解密|修改|更新|重[置试新]|设置|生成|登[录陆]|输入|通过|拒绝|[禁启停]用|字符|选填|点击|忘记|即将"
+    r"|用户|[\u4e00-\u9fff]{1,8}[ \t]{0,4}[:：=＝]|[\u4e00-\u9fff]\Z)"
+    r"|[\u4e00-\u9fff]{1,40}(?:错误|錯誤|有误|失败|成功|过期|正确|失效|为空|匹配|一致|通过|存在|[无有]效"
+    r"|完成|异常|必填|不足|[过太][长短]|次数?|中)[！？!?.…]{0,3}\Z"
+)
 
 
 def chinese(text: str, low: str) -> Iterator[Span]:
-    """Find values behind a Chinese key word; a Chinese word in their place is a remark."""
+    """Find values behind a Chinese key word; a remark in their place is none ("密码：错误")."""
     position = 0
     while found := _CHINESE.search(text, position):
         position = found.end()
         span = value_span(text, position)
-        if span is None or span[0] == span[1] or "\u4e00" <= text[span[0]] <= "\u9fff":
-            continue  # "密码：错误" is a remark
+        if span is None or span[0] == span[1]:
+            continue
         start, end, quoted = span
         value = text[start:end]
-        if _ABSENT.match(value) or STATUS.match(value) or _REFERENCE.match(value):
+        if any(remark.match(value) for remark in (_ABSENT, STATUS, _REFERENCE, _CHINESE_REMARK)):
             continue
         position = end = end if quoted else value_end(text, start, end)
         password = found[0][0] in "密口" and found[0][1] not in "钥鑰"

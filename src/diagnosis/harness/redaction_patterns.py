@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from diagnosis.harness import redaction_cloud as cloud
 from diagnosis.harness import redaction_pairs as pairs
 from diagnosis.harness import redaction_shapes as shapes
 from diagnosis.harness.redaction_names import (
@@ -87,6 +88,7 @@ RULES: tuple[Rule, ...] = (
     Rule(_in_text(r"J(?<=eyJ)"), shapes.jwts),
     Rule(_in_text(*shapes.PREFIX_HINTS), shapes.prefixed_tokens),
     Rule(_in_text(*shapes.FIXED_HINTS), shapes.fixed_tokens),
+    Rule(_in_low(cloud.NAME_HINT), cloud.named_secrets),
     Rule(_in_low(r"z(?<=authoriz)"), shapes.authorization),
     Rule(_in_low(r"bearer"), shapes.bearer),
     Rule(_in_low(r"basic"), shapes.basic),

@@ -7,6 +7,7 @@ import binascii
 import re
 from collections.abc import Iterator
 
+from diagnosis.harness.redaction_cloud import secrets_behind_ids
 from diagnosis.harness.redaction_names import (
     OPENING,
     STATUS,
@@ -310,9 +311,11 @@ def prefixed_tokens(text: str, low: str) -> Iterator[Span]:
 
 def fixed_tokens(text: str, low: str) -> Iterator[Span]:
     """Find keys of a fixed length behind a short prefix: cloud access keys above all."""
+    spans = list(secrets_behind_ids(text))  # now: the ids they are known by are masked below
     for found in _FIXED.finditer(text):
-        cloud = found["cloud"] is not None
-        yield found.start(), found.end(), SecretKind.CLOUD_KEY if cloud else SecretKind.API_TOKEN
+        kind = SecretKind.API_TOKEN if found["cloud"] is None else SecretKind.CLOUD_KEY
+        spans.append((found.start(), found.end(), kind))
+    yield from sorted(spans)
 
 
 def hooks(text: str, low: str) -> Iterator[Span]:

@@ -29,6 +29,9 @@ HOSTILE = [
     'password"<>', "password</name>", "password</name><value>", ">", "password:\n ",
     "password: |\n ", 'password("', "password%3d", "password%22%3a%22", "password is ",
     "password for a ", "password , ",
+    "secret_access_key ", "secretaccesskey", "secret_access_key aaaaaaaaaaaaaaaa",
+    "AKIAIOSFODNN7EXAMPLE ", "AKIAIOSFODNN7EXAMPLE a=", "AKIAIOSFODNN7EXAMPLE\\n",
+    "密码：绝密", "密码：绝", "密码=错误 ", "密码：绝密 ",
 ]  # fmt: skip
 
 
