@@ -12,7 +12,7 @@ from diagnosis.agent.offline.history import Observation
 from diagnosis.agent.offline.log_text import is_request, message_of, speech_of
 from diagnosis.agent.offline.pattern import same_kind
 from diagnosis.agent.offline.times import Onset
-from diagnosis.agent.offline.words import Match, Topic, is_chinese
+from diagnosis.agent.offline.words import Match, Topic, asks_for_explanation, is_chinese
 
 _ERRORS = ("ERROR", "FATAL")
 # How long before the stated time a failure may have begun: people say "about half past".
@@ -134,9 +134,10 @@ def weigh(lead: Lead, topic: Topic, question: str, onset: Onset | None) -> Stand
     text = topic.match(speech_of(lead.example)).without(place)
     relevant, compared = _relevance(lead, topic, text, place, question)
     fresh = lead.new and _not_before(lead, onset)
-    may_be_cause = (
-        lead.error and relevant and (fresh or (compared and _asked_for(topic, text, place, onset)))
-    )
+    # an old error that the question only supposes to explain another failure is not shown to
+    supposed = asks_for_explanation(question) and bool(topic.named - text.named)
+    asked_for = compared and not supposed and _asked_for(topic, text, place, onset)
+    may_be_cause = lead.error and relevant and (fresh or asked_for)
     score = (
         6.0 * len(text.identifiers)
         + 4.0 * min(len(text.subjects), 2)

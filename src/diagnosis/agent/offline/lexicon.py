@@ -69,18 +69,22 @@ THINGS = frozenset(
 """Concepts that name what fails; the others say how it does: "the database is slow"."""
 
 _SAME_THING = """
+结账 结帐 收银 = checkout cashier
+结算 = checkout settlement
 支付 付款 扣款 = pay payment charge
 订单 下单 = order
+购物车 = cart
 退款 = refund
 转账 = transfer
-结算 清算 = settlement
+清算 = settlement clearing
 发票 开票 = invoice
 余额 = balance
 账户 账号 = account
 注册 = register registration signup
 商品 = product item
 价格 = price
-库存 = stock
+库存 = inventory stock
+仓库 = warehouse
 优惠券 = coupon
 会员 = member membership
 物流 发货 配送 = shipping shipment
@@ -113,5 +117,9 @@ _SIDES = [
 ENGLISH_OF = {chinese: english for known, english in _SIDES for chinese in known}
 """What a Chinese word for a thing is called in English logs."""
 
-CHINESE_OF = {english: chinese for chinese, known in _SIDES for english in known}
+CHINESE_OF = {
+    english: tuple(word for chinese, known in _SIDES if english in known for word in chinese)
+    for _, others in _SIDES
+    for english in others
+}
 """The same the other way round."""

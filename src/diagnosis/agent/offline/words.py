@@ -23,11 +23,22 @@ _ALPHABETIC = re.compile(r"[A-Za-z]+")
 # Of four digits and more, or a status of failure; a year is none.
 _NUMBER = re.compile(r"(?!(?:19|20)\d\d$)(?:\d{4,}|[45]\d\d)")
 _SEPARATOR = re.compile(r"[-_\s]+")
+# "Is A the reason that B fails?" names an explanation, and asks about B.
+_EXPLANATION = re.compile(
+    r"(?i)(?:^|[.?!,;]\s*)(?:is|are|was|were|does|do|did|can|could|may|might|would)\b[^.?!]*"
+    r"\b(?:reason|cause[sd]?|causing|behind|because|due to|responsible|to blame|explains?)\b"
+    r"|^(?!.*(?:什么|为何|哪)).*(?:是.*(?:导致|引起|造成|原因|根因)|(?:导致|引起|造成).*[吗么])"
+)
 
 
 def is_chinese(text: str) -> bool:
     """Whether a text is to be answered in Chinese."""
     return _CJK.search(text) is not None
+
+
+def asks_for_explanation(question: str) -> bool:
+    """Whether it asks if one thing explains the failure of another."""
+    return _EXPLANATION.search(question) is not None
 
 
 def stem(word: str) -> str:
@@ -166,6 +177,11 @@ class Topic:
         """Whether the question names what fails, beyond words of operations."""
         return bool(self.identifiers or self.words or self.pieces)
 
+    @property
+    def named(self) -> frozenset[str]:
+        """What the question names, as `Match.named` has it."""
+        return self.identifiers | self.words | self.pieces
+
     def match(self, text: str) -> Match:
         """Which of the question's words stand in a text."""
         flat, stems = plain(text), stems_of(text)
@@ -212,11 +228,12 @@ def _in_chinese(word: str, text: str) -> bool:
 
 
 def _in_english(piece: str, stems: frozenset[str]) -> bool:
-    """Every known thing that a Chinese piece names stands in a text under its English name."""
+    """A known thing that a Chinese piece names stands in a text under its English name.
+
+    One of several is enough: the text of an error seldom has every word that a question joins.
+    """
     things = [english for chinese, english in ENGLISH_OF.items() if chinese in piece]
-    return bool(things) and all(
-        any(_has_stem(stem(word), stems) for word in english) for english in things
-    )
+    return any(_has_stem(stem(word), stems) for english in things for word in english)
 
 
 def _speaks_of(concept: str, text: str, stems: frozenset[str]) -> bool:
