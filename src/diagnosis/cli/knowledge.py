@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from diagnosis.cli import options
-from diagnosis.cli.output import counted, visible, write_json
+from diagnosis.cli.output import counted, write_json
 from diagnosis.cli.running import run_command
 from diagnosis.errors import ConfigurationError, InvalidInput
+from diagnosis.release.visible_text import visible
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

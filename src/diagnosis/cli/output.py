@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import io
 import json
-import re
 import sys
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from diagnosis.release.visible_text import INVISIBLE, visible
+
 if TYPE_CHECKING:
     from diagnosis.contracts.release import DiagnosisOutcome
 
 SCHEMA_VERSION = 1
 CANCELLED = "Cancelled; nothing was released."
-
-# control characters but line end and tab, and those that turn the direction of writing around
-_INVISIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-
-
-def visible(text: str) -> str:
-    """A text that cannot drive the terminal it is shown on: it may hold what logs hold."""
-    return _INVISIBLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def write_json(value: Any, *, indent: int | None = 2) -> None:
@@ -36,7 +29,7 @@ def write_json_text(text: str) -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")
     if sys.stdout.isatty():  # the same document, in other words
-        text = _INVISIBLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+        text = INVISIBLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
     typer.echo(text)
 
 

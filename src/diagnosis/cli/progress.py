@@ -9,7 +9,7 @@ from typing import Self
 from rich.console import Console
 from rich.markup import escape
 
-from diagnosis.cli.output import counted, visible
+from diagnosis.cli.output import counted
 from diagnosis.contracts.events import (
     CollectionStopped,
     DraftReceived,
@@ -22,6 +22,7 @@ from diagnosis.contracts.events import (
     ToolCallStarted,
 )
 from diagnosis.contracts.evidence import EvidenceStatus
+from diagnosis.release.visible_text import visible
 
 _OUTCOMES = {
     EvidenceStatus.EVIDENCE_FOUND: "[green]found[/]",
