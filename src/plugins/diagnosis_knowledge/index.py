@@ -18,8 +18,9 @@ from diagnosis_knowledge.folder_lock import folder_lock
 from diagnosis_knowledge.registry import SCHEMA_VERSION, Registry, StoredChunk
 from diagnosis_knowledge.relevance import FLOOR, Candidate, Question, select
 from diagnosis_knowledge.settings import LOCK_NAME, REGISTRY_NAME, VECTORS_NAME
+from diagnosis_knowledge.sharpening import QuestionVector
 from diagnosis_knowledge.vectors import ChromaVectors, MemoryVectors, Vectors
-from diagnosis_knowledge.words import names, query_terms, terms
+from diagnosis_knowledge.words import may_be_misspelled, meant, names, query_terms, terms
 
 NO_EMBEDDING = "none"
 _CANDIDATES = 50
@@ -115,32 +116,50 @@ class Index:
         return removed
 
     def search(
-        self, query: str, vector: Sequence[float] | None, top_k: int, category: str | None
+        self, query: str, vector: QuestionVector | None, top_k: int, category: str | None
     ) -> Found:
         """Find the relevant chunks of one category or of all."""
         documents, sections = self.registry.counts(category)
-        words = query_terms(query)
-        named = names(query)
-        total = self.registry.counts(None)[1]
-        lexical = self.registry.matching(words, _CANDIDATES, category)
-        cosines: dict[str, float] = {}
+        question = self._question(query)
+        lexical = self.registry.matching(question.words, _CANDIDATES, category)
+        similarities: dict[str, float] = {}
         if self._vectors is not None and vector is not None and sections:
-            cosines = self._vectors.nearest(vector, _CANDIDATES, category)
+            cosines = self._vectors.nearest(vector.values, _CANDIDATES, category)
             missing = [chunk_id for chunk_id in lexical if chunk_id not in cosines]
-            cosines.update(self._vectors.compare(vector, missing))
-        stored = self.registry.chunks([*dict.fromkeys([*cosines, *lexical])])
+            cosines.update(self._vectors.compare(vector.values, missing))
+            similarities = {i: vector.similarity(cosine) for i, cosine in cosines.items()}
+        stored = self.registry.chunks([*dict.fromkeys([*similarities, *lexical])])
         candidates = [
             Candidate(
                 chunk_id,
-                cosines.get(chunk_id),
+                similarities.get(chunk_id),
                 frozenset(terms(f"{chunk.title}\n{chunk.section}\n{chunk.text}")),
             )
             for chunk_id, chunk in stored.items()
         ]
-        frequencies = self.registry.frequencies(words)
-        question = Question(frequencies, named, total)
         best = select(candidates, question, self._floor)
         return Found(tuple(stored[i] for i in best[:top_k]), len(best), documents, sections)
+
+    def _question(self, query: str) -> Question:
+        """Its words as the documents spell them, and in how many chunks they stand."""
+        named = names(query)
+        words = list(
+            dict.fromkeys([*query_terms(query), *(term for name in named for term in name)])
+        )
+        frequencies = self.registry.frequencies(words)
+        spelled = {word: self._spelled(word) for word in words if not frequencies[word]}
+        frequencies.update(self.registry.frequencies([*spelled.values()]))
+        return Question(
+            words=[*dict.fromkeys(spelled.get(word, word) for word in query_terms(query))],
+            names=[[spelled.get(term, term) for term in name] for name in named],
+            frequencies=frequencies,
+            chunks=self.registry.counts(None)[1],
+        )
+
+    def _spelled(self, word: str) -> str:
+        if not may_be_misspelled(word):
+            return word
+        return meant(word, self.registry.vocabulary(word[:2])) or word
 
     def _agree_on_model(self, folder: Path | None, embedding: str | None) -> str:
         """The model the index is built with; an empty index takes the one that is there now."""
@@ -150,9 +169,10 @@ class Index:
             self.registry.describe("embedding", known)
         elif embedding is not None and known not in (embedding, NO_EMBEDDING):
             raise SourceError(
-                f"the knowledge folder {folder} was built with the embedding {known!r}, not "
-                f"{embedding!r}",
-                "set that embedding again, or delete the folder and add its documents anew",
+                f"The knowledge folder {folder} was built with the embedding {known!r}, not "
+                f"{embedding!r}.",
+                "Embed its documents anew with `diagnosis knowledge reindex`, or set that "
+                "embedding again.",
             )
         return known
 

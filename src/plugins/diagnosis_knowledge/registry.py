@@ -278,6 +278,13 @@ class Registry:
             found[word] = 0 if row is None else int(row[0])
         return found
 
+    def vocabulary(self, prefix: str) -> list[str]:
+        """Every word that stands in a chunk and begins so."""
+        rows = self._connection.execute(
+            "SELECT term FROM vocabulary WHERE term >= ?1 AND term < ?1 || char(1114111)", (prefix,)
+        )
+        return [row[0] for row in rows]
+
     # --- inside a transaction ----------------------------------------------------------------
 
     @contextmanager

