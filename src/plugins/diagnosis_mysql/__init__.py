@@ -53,6 +53,7 @@ def diagnosis_describe_health(settings: MysqlSettings) -> Sequence[HealthCheck]:
     if settings.url is None:
         return []
     _require_extra()
-    from diagnosis_mysql.health import ServerHealth
+    from diagnosis_mysql.server import server_version
+    from diagnosis_sql.health import ServerHealth
 
-    return [ServerHealth(settings)]
+    return [ServerHealth("mysql server", lambda: server_version(settings))]

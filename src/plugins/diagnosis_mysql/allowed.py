@@ -8,12 +8,9 @@ waits (SLEEP, BENCHMARK, GET_LOCK, MASTER_POS_WAIT, WAIT_FOR_EXECUTED_GTID_SET),
 
 from __future__ import annotations
 
+from diagnosis_sql.text import words
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-FUNCTIONS = _words(
+FUNCTIONS = words(
     """
     ANY_VALUE AVG BIT_AND BIT_OR BIT_XOR COUNT CUME_DIST DENSE_RANK FIRST_VALUE GROUP_CONCAT
     GROUPING JSON_ARRAYAGG JSON_OBJECTAGG LAG LAST_VALUE LEAD MAX MEDIAN MIN NTH_VALUE NTILE
@@ -60,7 +57,7 @@ FUNCTIONS = _words(
 )
 """Functions that only compute, by upper-case name."""
 
-BEFORE_PARENTHESIS = _words(
+BEFORE_PARENTHESIS = words(
     """
     ALL AND ANY AS BETWEEN BY CASE COLUMNS CROSS DESCRIBE DISTINCT DIV ELSE END ESCAPE EXCEPT EXISTS
     FROM GROUP HAVING IN INDEX INTERSECT INTERVAL IS JOIN KEY LATERAL LIKE LIMIT NESTED NOT OFFSET
@@ -73,7 +70,7 @@ BEFORE_PARENTHESIS = _words(
 )
 """Keywords and types that stand before a parenthesis without being calls."""
 
-NEVER_WORDS = _words(
+NEVER_WORDS = words(
     """
     ALTER ANALYSE CALL CREATE DELETE DO DROP DUMPFILE EXECUTE GRANT HANDLER INSERT INTO KILL LOAD
     LOCK MERGE OUTFILE PREPARE PROCEDURE RENAME REVOKE SHARE SHUTDOWN UNLOCK UPDATE
@@ -83,6 +80,13 @@ NEVER_WORDS = _words(
 
 WITHOUT_PARENTHESES = frozenset({"UTC_DATE", "UTC_TIME", "UTC_TIMESTAMP"})
 """Functions that may be written like a column; sqlglot takes them for one."""
+
+NEVER_TABLES = words(
+    """
+    COLUMN_STATISTICS USER_ATTRIBUTES USER_VARIABLES USER_VARIABLES_BY_THREAD
+    """
+)
+"""Tables of the server's own schemas that hold samples of columns or other sessions' values."""
 
 SHOW_STATEMENTS = frozenset(
     {

@@ -17,12 +17,15 @@ from asyncmy.errors import MySQLError
 
 from diagnosis.contracts.evidence import QueryRejection
 from diagnosis.errors import QueryRejected, SourceUnavailable
-from diagnosis_mysql.url import ServerAddress
-from diagnosis_mysql.values import Column, unique_labels
+from diagnosis_mysql.values import Column
+from diagnosis_sql.policy import VettedStatement
+from diagnosis_sql.text import unique_labels
+from diagnosis_sql.url import ServerAddress
 
 _COM_SET_OPTION = 0x1B
 _MULTI_STATEMENTS_OFF = (1).to_bytes(2, "little")
 
+_UNKNOWN_THREAD = 1094  # it ended by itself
 _TIME_LIMIT_ERRORS = frozenset({1969, 3024})  # MariaDB, MySQL
 
 _REASONS = {
@@ -128,7 +131,6 @@ class Session:
 
     def __init__(self, connection: Any, address: ServerAddress) -> None:
         self._connection = connection
-        self._default_database = address.database
         self._database = address.database
         self._time_limit: str | None = None
         self.server_id = 0
@@ -186,8 +188,6 @@ class Session:
             SourceUnavailable: the connection is lost.
         """
         try:
-            if database is None and self._database is not None:
-                raise SourceUnavailable("a session cannot go back to no database")
             if database is not None and database != self._database:
                 await self._connection.select_db(database)
                 self._database = database
@@ -204,8 +204,18 @@ class Session:
         except FAILURES as error:
             raise self._failed(error) from error
 
-    async def stream(self, sql: str) -> tuple[list[Column], AsyncGenerator[tuple[Any, ...], None]]:
+    def serves(self, database: str | None) -> bool:
+        """Whether statements of this database can be run here; none cannot be chosen again."""
+        return database is not None or self._database is None
+
+    async def stream(
+        self, statement: VettedStatement, *, text_bytes: int = 0
+    ) -> tuple[list[Column], AsyncGenerator[tuple[Any, ...], None]]:
         """Send one statement; rows are read as they are asked for, never all at once.
+
+        Args:
+            statement: what the policy allowed.
+            text_bytes: unused: values come whole and are cut here.
 
         Raises (also while iterating):
             QueryRejected: the server refuses it.
@@ -215,7 +225,7 @@ class Session:
         self.busy = True
         try:
             cursor = self._connection.cursor(SSCursor)
-            await cursor.execute(sql)
+            await cursor.execute(statement.sql)
         except FAILURES as error:
             raise self._failed(error) from error
         # the description of DB-API leaves out charset and flags
@@ -258,6 +268,24 @@ class Session:
         """Cut the connection at once, whatever it is doing."""
         self.lost = True
         self._connection.close()
+
+    async def stop(self, address: ServerAddress, timeout_s: float) -> None:
+        """Stop this connection's statement from a second connection of the same account.
+
+        The whole connection, not only its query: KILL QUERY that arrives before the statement has
+        begun is forgotten, and this connection is never used again.
+
+        Raises:
+            CONNECT_FAILURES: the server cannot be reached or refuses.
+        """
+        connection = await connect_raw(address, timeout_s)
+        try:
+            await connection.cursor().execute(f"KILL {self.server_id}")
+        except MySQLError as error:
+            if error_number(error) != _UNKNOWN_THREAD:
+                raise
+        finally:
+            connection.close()
 
     async def quit(self) -> None:
         """Say goodbye and close an idle connection."""

@@ -21,6 +21,8 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
+from diagnosis_sql.text import cut_text
+
 # The protocol's column types, MySQL Internals "Column Definition" (protocol_binary::field_types)
 _INTEGERS = {1: "TINYINT", 2: "SMALLINT", 3: "INT", 8: "BIGINT", 9: "MEDIUMINT", 13: "YEAR"}
 _FLOATS = {4: "FLOAT", 5: "DOUBLE"}
@@ -78,64 +80,32 @@ class Column:
         """Whether its values are bytes and not text."""
         return self.type_code == _GEOMETRY or self.type_name in {"BLOB", "BINARY", "VARBINARY"}
 
+    def to_json(self, raw: bytes | None, *, text_bytes: int, describes: bool) -> JsonValue:
+        """One value.
 
-def unique_labels(names: list[tuple[str, str]]) -> list[str]:
-    """Labels for `(table, column)` pairs: a repeated name gets its table, then a number."""
-    labels: list[str] = []
-    for table, name in names:
-        label = name
-        if label in labels and table:
-            label = f"{table}.{name}"
-        number = 2
-        while label in labels:
-            label = f"{name} ({number})"
-            number += 1
-        labels.append(label)
-    return labels
-
-
-def to_json(column: Column, raw: bytes | None, *, text_bytes: int, describes: bool) -> JsonValue:
-    """One value.
-
-    Args:
-        column: what the server declares.
-        raw: the bytes of the text protocol; None for NULL.
-        text_bytes: UTF-8 bytes a text may keep.
-        describes: whether the statement is SHOW, DESCRIBE or EXPLAIN.
-    """
-    if raw is None:
-        return None
-    code = column.type_code
-    if code in _INTEGERS:
-        return int(raw)
-    if code in _FLOATS:
-        return float(raw)
-    if code in _DECIMALS:
-        return _decimal(raw.decode("ascii"))
-    if code in _TIMES:
-        return _time(code, raw.decode("ascii"))
-    if code == _BIT:
-        return int.from_bytes(raw, "big")
-    if column.is_binary:
-        text = _as_text(raw) if describes else None
-        if text is None:
-            return {"bytes": len(raw), "sha256": hashlib.sha256(raw).hexdigest()}
-    return cut_text(raw, text_bytes)
-
-
-def cut_text(raw: bytes, text_bytes: int) -> str:
-    """At most `text_bytes` of a text, cut between characters, with a mark that says how long it is.
-
-    Bytes that are not UTF-8 become U+FFFD: the connection asks for utf8mb4, and data that breaks it
-    must not break the result.
-    """
-    if len(raw) <= text_bytes:
-        return raw.decode("utf-8", "replace")
-    kept = raw[:text_bytes]
-    # step back over the continuation bytes of a character that the cut would split
-    while kept and raw[len(kept)] & 0xC0 == 0x80:
-        kept = kept[:-1]
-    return f"{kept.decode('utf-8', 'replace')}…[cut: {len(kept)} of {len(raw)} bytes]"
+        Args:
+            raw: the bytes of the text protocol; None for NULL.
+            text_bytes: UTF-8 bytes a text may keep.
+            describes: whether the statement is SHOW, DESCRIBE or EXPLAIN.
+        """
+        if raw is None:
+            return None
+        code = self.type_code
+        if code in _INTEGERS:
+            return int(raw)
+        if code in _FLOATS:
+            return float(raw)
+        if code in _DECIMALS:
+            return _decimal(raw.decode("ascii"))
+        if code in _TIMES:
+            return _time(code, raw.decode("ascii"))
+        if code == _BIT:
+            return int.from_bytes(raw, "big")
+        if self.is_binary:
+            text = _as_text(raw) if describes else None
+            if text is None:
+                return {"bytes": len(raw), "sha256": hashlib.sha256(raw).hexdigest()}
+        return cut_text(raw, text_bytes)
 
 
 def _decimal(text: str) -> int | str:

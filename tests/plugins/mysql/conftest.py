@@ -16,7 +16,8 @@ from diagnosis_mysql.request import QueryMysqlRequest
 from diagnosis_mysql.session import connect_raw
 from diagnosis_mysql.settings import MysqlSettings
 from diagnosis_mysql.tool import MysqlTool
-from diagnosis_mysql.url import ServerAddress, parse_url
+from diagnosis_mysql.url import parse_url
+from diagnosis_sql.url import ServerAddress
 
 
 class Server:

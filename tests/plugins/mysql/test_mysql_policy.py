@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diagnosis.errors import QueryRejected
-from diagnosis_mysql.policy import QueryPolicy
+from diagnosis_mysql.language import LANGUAGE
+from diagnosis_sql.policy import QueryPolicy
 
 SCHEMA = "shop"
-POLICY = QueryPolicy((SCHEMA, "information_schema", "performance_schema"))
+POLICY = QueryPolicy(LANGUAGE, (SCHEMA, "information_schema", "performance_schema"))
 
 TABLES = (
     "CREATE TABLE orders (id INT PRIMARY KEY AUTO_INCREMENT, customer VARCHAR(50), "
@@ -286,13 +287,13 @@ def test_the_named_database_must_be_allowed_too() -> None:
 
 
 def test_settings_can_take_the_servers_schemas_away() -> None:
-    policy = QueryPolicy(("shop",))
+    policy = QueryPolicy(LANGUAGE, ("shop",))
     assert reason("SELECT * FROM information_schema.tables", policy) == "SCHEMA_NOT_ALLOWED"
     assert reason("SHOW TABLES FROM performance_schema", policy) == "SCHEMA_NOT_ALLOWED"
 
 
 def test_a_list_that_names_mysql_still_does_not_open_it() -> None:
-    policy = QueryPolicy(("shop", "mysql", "sys"))
+    policy = QueryPolicy(LANGUAGE, ("shop", "mysql", "sys"))
     assert reason("SELECT * FROM mysql.user", policy) == "SCHEMA_NOT_ALLOWED"
 
 

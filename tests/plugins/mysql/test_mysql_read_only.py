@@ -10,6 +10,8 @@ import pytest
 
 from diagnosis.errors import QueryRejected
 from diagnosis_mysql.session import Session, connect_raw
+from diagnosis_sql.policy import VettedStatement
+from diagnosis_sql.secret_columns import SecretOutput
 
 pytestmark = pytest.mark.service("mysql")
 
@@ -23,7 +25,7 @@ async def session(server) -> AsyncIterator[Session]:
 
 
 async def drain(session: Session, sql: str) -> list[tuple[bytes | None, ...]]:
-    _, rows = await session.stream(sql)
+    _, rows = await session.stream(VettedStatement(sql, describes=False, secrets=SecretOutput()))
     return [row async for row in rows]
 
 

@@ -6,7 +6,8 @@ import pytest
 
 from diagnosis.errors import QueryRejected
 from diagnosis_mysql.allowed import BEFORE_PARENTHESIS, FUNCTIONS, NEVER_WORDS
-from diagnosis_mysql.sent_text import check_sent_text
+from diagnosis_mysql.language import LANGUAGE
+from diagnosis_sql.sent_text import check_sent_text
 
 
 @pytest.mark.parametrize(
@@ -30,7 +31,7 @@ from diagnosis_mysql.sent_text import check_sent_text
 )
 def test_the_last_look_does_not_depend_on_the_tree(sent: str, expected: str) -> None:
     with pytest.raises(QueryRejected) as rejected:
-        check_sent_text(sent)
+        check_sent_text(sent, LANGUAGE)
     assert rejected.value.reason == expected
 
 

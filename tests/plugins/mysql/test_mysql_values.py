@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diagnosis_mysql.values import Column, cut_text, to_json, unique_labels
+from diagnosis_mysql.values import Column
+from diagnosis_sql.text import cut_text, unique_labels
 
 
 def column(type_code: int, *, flags: int = 0, charset: int = 63) -> Column:
@@ -37,17 +38,17 @@ def column(type_code: int, *, flags: int = 0, charset: int = 63) -> Column:
     ],
 )
 def test_a_value(declared: Column, raw: bytes | None, expected: object) -> None:
-    assert to_json(declared, raw, text_bytes=1_000, describes=False) == expected
+    assert declared.to_json(raw, text_bytes=1_000, describes=False) == expected
 
 
 def test_bytes_are_named_by_size_and_hash_and_never_shown() -> None:
-    shown = to_json(column(252), b"secret\x00", text_bytes=1_000, describes=False)
+    shown = column(252).to_json(b"secret\x00", text_bytes=1_000, describes=False)
     assert shown == {"bytes": 7, "sha256": hashlib.sha256(b"secret\x00").hexdigest()}
 
 
 def test_show_and_explain_show_text_that_the_server_calls_binary() -> None:
-    assert to_json(column(252), b"int(11)", text_bytes=99, describes=True) == "int(11)"
-    shown = to_json(column(252), b"\x00\x01", text_bytes=99, describes=True)
+    assert column(252).to_json(b"int(11)", text_bytes=99, describes=True) == "int(11)"
+    shown = column(252).to_json(b"\x00\x01", text_bytes=99, describes=True)
     assert isinstance(shown, dict)
 
 
