@@ -20,6 +20,7 @@ from diagnosis.contracts.events import RunEvent
 from diagnosis.contracts.evidence import ErrorCode, QueryRejection
 from diagnosis.contracts.release import DiagnosisOutcome, FallbackType
 from diagnosis.contracts.run import EndReason, RunLimits
+from diagnosis.models.embedding_settings import EmbeddingModelSettings
 from diagnosis.plugin import hookspecs
 from diagnosis.settings import ChatModelSettings, Settings, ToolSettings
 from diagnosis_knowledge.settings import KnowledgeSettings
@@ -56,6 +57,7 @@ def test_limits_are_documented_with_their_defaults() -> None:
     [
         ("## Top level", Settings),
         ("### `[model]`", ChatModelSettings),
+        ("### `[embedding]`", EmbeddingModelSettings),
         ("### `[tools]`", ToolSettings),
         ("### `[plugins.logs]`", LogsSettings),
         ("### `[plugins.knowledge]`", KnowledgeSettings),

@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from diagnosis.errors import ConfigurationError
+from diagnosis.models.embedding_settings import EmbeddingModelSettings
 from diagnosis.plugin.manager import LoadedPlugins, load_plugins
-from diagnosis.plugin.services import PluginServices
+from diagnosis.plugin.services import Embedder, PluginServices
 from diagnosis.settings import ChatModelSettings, Settings, load_settings
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
     from diagnosis.application import Diagnosis
+    from diagnosis.models.embedding import RemoteEmbedder
 
 OFFLINE = "offline"
 
@@ -40,8 +42,11 @@ async def open_diagnosis(
         ConfigurationError: settings, a prompt, the model or a configured source cannot be used.
     """
     settings = settings or load_settings()
-    loaded = load_configured_plugins(settings, plugins)
     async with AsyncExitStack() as opened:
+        embedder = configured_embedder(settings.embedding)
+        if embedder is not None:
+            opened.push_async_callback(embedder.close)
+        loaded = load_configured_plugins(settings, plugins, embedder=embedder)
         opened.push_async_callback(loaded.close)
         await loaded.open()
         if model is None:
@@ -79,16 +84,25 @@ def _compose(settings: Settings, loaded: LoadedPlugins, model: Model) -> Diagnos
 
 
 def load_configured_plugins(
-    settings: Settings, plugins: Sequence[object] = (), *, stop_on_failure: bool = True
+    settings: Settings,
+    plugins: Sequence[object] = (),
+    *,
+    embedder: Embedder | None = None,
+    stop_on_failure: bool = True,
 ) -> LoadedPlugins:
     """Every plugin with its own settings; nothing is opened yet.
+
+    Args:
+        settings, plugins: as `open_diagnosis`.
+        embedder: lent to the plugins; None for their own offline one.
+        stop_on_failure: whether a plugin that cannot be used ends the start.
 
     Raises:
         ConfigurationError: unless `stop_on_failure` is False, a configured plugin cannot be used.
     """
     return load_plugins(
         plugin_settings=settings.plugins,
-        services=PluginServices(),
+        services=PluginServices(embedder=embedder),
         extra_plugins=plugins,
         required_tools=settings.tools.required,
         stop_on_failure=stop_on_failure,
@@ -109,6 +123,19 @@ def resolve_model(settings: ChatModelSettings) -> Model:
 
     key = settings.api_key.get_secret_value() if settings.api_key else None
     return chat_model(settings.name, base_url=settings.base_url, api_key=key)
+
+
+def configured_embedder(settings: EmbeddingModelSettings) -> RemoteEmbedder | None:
+    """The named embedding model, for the caller to close; None for the plugins' offline one.
+
+    Raises:
+        ConfigurationError: there is no such model, or its key is missing.
+    """
+    if settings.name == OFFLINE:
+        return None
+    from diagnosis.models.embedding import RemoteEmbedder
+
+    return RemoteEmbedder(settings)
 
 
 def configured_zone(settings: Settings) -> tzinfo:

@@ -25,6 +25,7 @@ from pydantic_settings import (
 
 from diagnosis.contracts.run import RunLimits
 from diagnosis.errors import ConfigurationError
+from diagnosis.models.embedding_settings import EmbeddingModelSettings
 from diagnosis.plugin.spelling import did_you_mean
 
 DEFAULT_FILE = "diagnosis.toml"
@@ -74,6 +75,7 @@ class Settings(BaseSettings):
     )
 
     model: ChatModelSettings = ChatModelSettings()
+    embedding: EmbeddingModelSettings = EmbeddingModelSettings()
     limits: RunLimits = RunLimits()
     tools: ToolSettings = ToolSettings()
     plugins: dict[str, dict[str, Any]] = Field(

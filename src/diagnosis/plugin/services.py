@@ -8,7 +8,11 @@ from typing import Protocol
 
 
 class Embedder(Protocol):
-    """Turns text into vectors. Queries and documents may be embedded differently."""
+    """Turns text into vectors. Queries and documents may be embedded differently.
+
+    A model that cannot be asked raises `SourceError`. Optional: `embed_queries(texts)`, which
+    embeds several questions with fewer requests than one each.
+    """
 
     @property
     def name(self) -> str:
