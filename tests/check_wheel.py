@@ -12,14 +12,15 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 CHECKOUT = Path(__file__).parents[1]
-PLUGINS = ("diagnosis_knowledge", "diagnosis_logs", "diagnosis_mysql")
-PACKAGES = ("diagnosis", *PLUGINS)
+PLUGINS = ("diagnosis_knowledge", "diagnosis_logs", "diagnosis_mysql", "diagnosis_postgresql")
+# a library of two plugins, without an entry point
+PACKAGES = ("diagnosis", "diagnosis_sql", *PLUGINS)
 
 
 def missing_from(names: set[str]) -> list[str]:
     """Return what a wheel with these file names lacks: code, py.typed, prompts, sample data."""
     folders = {"diagnosis/prompts": CHECKOUT / "prompts", "diagnosis": CHECKOUT / "src/diagnosis"}
-    folders |= {plugin: CHECKOUT / "src/plugins" / plugin for plugin in PLUGINS}
+    folders |= {plugin: CHECKOUT / "src/plugins" / plugin for plugin in PACKAGES[1:]}
     needed = {f"{package}/py.typed" for package in PACKAGES} | {"diagnosis/prompts/diagnosis.md"}
     for inside, folder in folders.items():
         files = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())

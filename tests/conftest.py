@@ -42,6 +42,9 @@ class Service:
 
 SERVICES = {
     "mysql": Service("DIAGNOSIS_TEST_MYSQL_URL", "mysql://root@127.0.0.1:3306/test"),
+    "postgresql": Service(
+        "DIAGNOSIS_TEST_POSTGRESQL_URL", "postgresql://postgres@127.0.0.1:5432/test"
+    ),
 }
 
 
@@ -83,6 +86,12 @@ def unanswered(url: str) -> str | None:
 def mysql_url() -> str:
     """URL of a MySQL or MariaDB server on which the tests may create databases and users."""
     return SERVICES["mysql"].url
+
+
+@pytest.fixture(scope="session")
+def postgresql_url() -> str:
+    """URL of a PostgreSQL server on which the tests may create databases and roles."""
+    return SERVICES["postgresql"].url
 
 
 @pytest.fixture(scope="session")

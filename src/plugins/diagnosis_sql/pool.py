@@ -145,13 +145,8 @@ class SessionPool:
                 session = await self._ready(database, time_limit_s, row_limit)
                 try:
                     yield session
-                    if not session.busy and not session.lost:
-                        await session.end()
                 finally:
-                    if session.busy or session.lost:
-                        await self._abandon(session)
-                    else:
-                        self._idle.append(session)
+                    await self._take_back(session)
             finally:
                 self._lent -= 1
 
@@ -201,6 +196,21 @@ class SessionPool:
             return await self._open(database)
         except self._failures as error:
             raise SourceUnavailable(f"no connection to {self.label}") from error
+
+    async def _take_back(self, session: SqlSession) -> None:
+        if not session.busy and not session.lost:
+            try:
+                async with asyncio.timeout(self._begin_timeout_s):
+                    await session.end()
+            except TimeoutError:
+                session.close()
+            except BaseException:
+                session.close()
+                raise
+        if session.busy or session.lost:
+            await self._abandon(session)
+        else:
+            self._idle.append(session)
 
     async def _abandon(self, session: SqlSession) -> None:
         # closed first: an open socket would go on filling with rows
