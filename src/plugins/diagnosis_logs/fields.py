@@ -1,19 +1,32 @@
-"""What a record says of itself: level, service and message."""
+"""What a record says of itself: level, severity, service and message."""
 
 from __future__ import annotations
 
 import re
+from datetime import UTC
 
 from pydantic import JsonValue
 
-from diagnosis_logs.levels import Level, level_of_text, level_of_value
+from diagnosis_logs.access import severity_of_status, status_of
+from diagnosis_logs.containers import unwrap
+from diagnosis_logs.levels import Level, level_of_text
 from diagnosis_logs.records import Record
-from diagnosis_logs.shapes import LOGFMT_SERVICE, JsonKeys, Shape
+from diagnosis_logs.services import service_of_text
+from diagnosis_logs.shapes import RecordStarts, Shape
+from diagnosis_logs.structured import (
+    Fields,
+    embedded_at,
+    is_logfmt,
+    json_object,
+    logfmt_fields,
+    looked_up,
+)
 from diagnosis_logs.trouble import clearly_an_error
 
 _FILE_ENDING = re.compile(r"\.(?:log|jsonl?|ndjson|txt|out|err)(?=[.\-_]|$).*", re.IGNORECASE)
 _ROTATION = re.compile(r"(?:\.gz|[.-]\d+)+$")
-_SYSLOG_TAG = re.compile(r"\s\S{1,128}\s([A-Za-z_][\w./-]{0,63})(?:\([^)\s]{0,64}\))?(?:\[\d+\])?:")
+_SECOND_LINE_LEVEL = re.compile(r"[A-Z]{4,7}: |[\u4e00-\u9fff]{2,4}[:：] ")  # java.util.logging
+_SLOW_HEAD = re.compile(r"#|SET timestamp=|use \S+;", re.IGNORECASE)
 
 
 def service_of_file_name(name: str) -> str:
@@ -22,7 +35,7 @@ def service_of_file_name(name: str) -> str:
 
 
 class RecordFields:
-    """Reads level, service and message of the records of one file.
+    """Reads level, severity, service and message of the records of one file.
 
     Args:
         shape: of the file.
@@ -30,55 +43,144 @@ class RecordFields:
     """
 
     def __init__(self, shape: Shape, service: str) -> None:
-        self._keys: JsonKeys = shape.keys
+        self._shape = shape
+        self._keys = shape.keys
         self._service = service
-        self._logfmt = shape.logfmt
-        self._syslog = any(kind.name == "syslog" for kind, _ in shape.stamps)
-        self._file_word = any(words == 1 for _, words in shape.stamps)
+        self._structured = shape.keys != type(shape.keys)()
+        self._file_word = any(place.words == 1 for place in shape.places)
+        self._status_column = _column(shape.columns, "sc-status")
+        self._inner = None if shape.inner is None else RecordFields(shape.inner, service)
+        self._inner_starts = None if shape.inner is None else RecordStarts(shape.inner, UTC, 0)
+        self._unwrapped: tuple[Record, Record] | None = None
 
     def level(self, record: Record) -> Level | None:
         """The level the record states, or None."""
-        if record.data is not None:
-            for key in self._keys.level:
-                level = level_of_value(_looked_up(record.data, key))
-                if level is not None:
+        if self._inner is not None:
+            return self._inner.level(self._payload(record))
+        data = self._data(record)
+        if data:
+            for path, read in self._keys.level:
+                if (level := read(looked_up(data, path))) is not None:
                     return level
-            return level_of_text(self._json_message(record.data))
-        return level_of_text(record.first, record.body)
+            if record.first.startswith("{"):
+                return level_of_text(self._message_of(data))
+        level = level_of_text(record.first, record.body)
+        if level is None and record.more and _SECOND_LINE_LEVEL.match(record.more[0]):
+            return level_of_text(record.more[0])
+        return level
+
+    def severity(self, record: Record, level: Level | None) -> Level | None:
+        """The level to rank and filter by: the stated one, else what its status or words tell."""
+        if level is not None:
+            return level
+        if self._inner is not None:
+            return self._inner.severity(self._payload(record), None)
+        if data := self._data(record):
+            found = self._severity_of(data)
+            if found is not None or record.first.startswith("{"):
+                return found
+        status: JsonValue = status_of(record.first)
+        if self._status_column is not None:
+            columns = record.first.split()
+            status = columns[self._status_column] if len(columns) > self._status_column else None
+        if (found := severity_of_status(status)) is not None:
+            return found
+        if self._shape.slow:
+            return Level.WARN  # it took longer than the server's owner wanted
+        return severity(None, record.text)
+
+    def _severity_of(self, data: Fields) -> Level | None:
+        for path in self._keys.status:
+            if (found := severity_of_status(looked_up(data, path))) is not None:
+                return found
+        if any(looked_up(data, path) for path in self._keys.trace):
+            return Level.ERROR
+        return Level.ERROR if clearly_an_error(self._message_of(data)) else None
 
     def service(self, record: Record) -> str:
         """The service the record names, else that of its file."""
-        if record.data is not None:
-            for key in self._keys.service:
-                value = _looked_up(record.data, key)
-                if isinstance(value, dict):
-                    value = value.get("name")
+        if self._inner is not None:
+            return self._inner.service(self._payload(record))
+        data = self._data(record)
+        if data:
+            for path in self._keys.service:
+                value = looked_up(data, path)
                 if isinstance(value, str) and value:
                     # JSON can spell half a surrogate pair, which no UTF-8 text can hold
                     return value[:128].encode("utf-8", "replace").decode()
+        if record.first.startswith("{"):
             return self._service
-        if self._syslog and (tag := _SYSLOG_TAG.match(record.first, record.body)):
-            return tag[1]
+        head, body = record.first, record.body
         if self._file_word:
-            before = record.first[: record.body].split(maxsplit=1)
+            before = head[:body].split(maxsplit=1)
             if before and ".log" in before[0]:  # the line names the file it was first written to
                 return service_of_file_name(before[0])
-        if self._logfmt and (named := LOGFMT_SERVICE.search(record.first)):
-            return named[1] or named[2]
-        return self._service
+        return service_of_text(head, body, tagged=self._shape.tagged) or self._service
 
     def message(self, record: Record) -> str:
         """What the record's first line says, without its time."""
-        if record.data is not None:
-            return self._json_message(record.data) or record.first
+        if self._inner is not None:
+            return self._inner.message(self._payload(record))
+        data = self._data(record)
+        if data:
+            return self._message_of(data) or record.first[record.body :]
+        if self._shape.slow:
+            query = [line for line in record.more if not _SLOW_HEAD.match(line)]
+            return " ".join(query) or record.first[record.body :]
         return record.first[record.body :]
 
-    def _json_message(self, data: dict[str, JsonValue]) -> str:
-        for key in self._keys.message:
-            value = data.get(key)
+    def more(self, record: Record) -> list[str]:
+        """The record's further lines, or those of the stack trace that a field holds."""
+        if self._inner is not None:
+            return self._inner.more(self._payload(record))
+        data = self._data(record)
+        if data:
+            for path in self._keys.trace:
+                value = looked_up(data, path)
+                if isinstance(value, str) and value:
+                    return [*value.split("\n"), *record.more]
+        return record.more
+
+    def _message_of(self, data: Fields) -> str:
+        for path in self._keys.message:
+            value = looked_up(data, path)
             if isinstance(value, str) and value:
                 return value
         return ""
+
+    def _data(self, record: Record) -> Fields | None:
+        """The fields of a structured line, read when first asked for."""
+        if record.data is None and self._structured:
+            first = record.first
+            if first.startswith("{"):
+                record.data = json_object(first) or {}
+            elif self._shape.embedded and (at := embedded_at(first)) > 0:
+                record.data = json_object(first[at:]) or {}
+            elif self._shape.logfmt and is_logfmt(first):
+                record.data = logfmt_fields(first)
+            else:
+                record.data = {}
+        return record.data
+
+    def _payload(self, record: Record) -> Record:
+        """The record that a container's lines hold."""
+        if self._unwrapped is not None and self._unwrapped[0] is record:
+            return self._unwrapped[1]
+        lines: list[str] = []
+        partial = False
+        for line in record.lines:
+            wrapped = unwrap(line)
+            text = line if wrapped is None else wrapped.payload
+            if partial:
+                lines[-1] += text
+            else:
+                lines.append(text)
+            partial = wrapped is not None and wrapped.partial
+        found = None if self._inner_starts is None else self._inner_starts.start(lines[0])
+        inner = Record(record.number, record.instant, lines[0], found[1] if found else 0, None)
+        inner.more = lines[1:]
+        self._unwrapped = (record, inner)
+        return inner
 
 
 def severity(level: Level | None, text: str) -> Level | None:
@@ -88,8 +190,5 @@ def severity(level: Level | None, text: str) -> Level | None:
     return level
 
 
-def _looked_up(data: dict[str, JsonValue], key: str) -> JsonValue:
-    value = data.get(key)
-    if key == "log" and isinstance(value, dict):
-        return value.get("level")
-    return value
+def _column(columns: tuple[str, ...], name: str) -> int | None:
+    return columns.index(name) if name in columns else None

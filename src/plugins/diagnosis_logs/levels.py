@@ -22,42 +22,76 @@ class Level(IntEnum):
 
 
 _NAMES = {
-    Level.TRACE: ("trace", "verbose", "finest", "finer"),
-    Level.DEBUG: ("debug", "fine"),
-    Level.INFO: ("info", "information", "informational", "notice"),
-    Level.WARN: ("warn", "warning"),
-    Level.ERROR: ("error", "err", "severe"),
-    Level.FATAL: ("fatal", "critical", "crit", "alert", "emerg", "emergency", "panic"),
-}
+    Level.TRACE: ("trace", "verbose", "finest", "finer", "trc", "vrb", "trce", "跟踪"),
+    Level.DEBUG: ("debug", "fine", "dbg", "dbug", "debug1", "debug2", "debug5", "调试"),
+    Level.INFO: (
+        "info", "information", "informational", "notice", "inf", "note", "信息", "通知", "提示",
+    ),
+    Level.WARN: ("warn", "warning", "wrn", "警告", "告警"),
+    # 严重 is SEVERE of java.util.logging
+    Level.ERROR: ("error", "err", "severe", "eror", "错误", "严重", "failure"),
+    Level.FATAL: (
+        "fatal", "critical", "crit", "alert", "emerg", "emergency", "panic", "ftl", "致命",
+        "严重错误", "紧急",
+    ),
+}  # fmt: skip
 LEVEL_OF_NAME = {name: level for level, names in _NAMES.items() for name in names}
+_LETTERS = {
+    "T": Level.TRACE, "V": Level.TRACE, "D": Level.DEBUG, "I": Level.INFO, "N": Level.INFO,
+    "W": Level.WARN, "E": Level.ERROR, "F": Level.FATAL, "C": Level.FATAL, "A": Level.FATAL,
+}  # fmt: skip
+_MARKS = {".": Level.DEBUG, "-": Level.DEBUG, "*": Level.INFO, "#": Level.WARN}  # Redis
 
 # One of these is in every name.
 _STEMS = (
-    "info", "warn", "err", "debug", "notice", "trace", "fatal", "crit", "fine", "verbose", "severe",
-    "alert", "emerg", "panic",
+    "inf", "warn", "wrn", "err", "debug", "dbg", "not", "tr", "fatal", "ftl", "crit", "fine",
+    "verbose", "vrb", "severe", "alert", "emerg", "panic", "dbug", "eror", "fail", "finest",
 )  # fmt: skip
 
-_any = "|".join(sorted(LEVEL_OF_NAME, key=len, reverse=True))
+_latin = [name for name in LEVEL_OF_NAME if name.isascii()]
+_any = "|".join(sorted(_latin, key=len, reverse=True))
+_chinese = "|".join(sorted(set(LEVEL_OF_NAME) - set(_latin), key=len, reverse=True))
 _upper = _any.upper()
 # A level stands in brackets (any case), after `level=` (any case), or alone in capitals.
 _STATED = re.compile(
-    rf"[\[(<|]\s*(?P<bracket>(?i:{_any}))\s*[\])>|]"
-    rf"|\b(?i:level|lvl|severity|loglevel)[\"']?\s*[=:]\s*[\"']?(?P<key>(?i:{_any}))\b"
+    rf"[\[(<|]\s?(?P<bracket>(?i:{_any}))\s{{0,3}}[\])>|]"
+    rf"|\b(?i:level|lvl|severity|loglevel)[\"']?\s?[=:]\s?[\"']?(?P<key>(?i:{_any}))\b"
     rf"|(?<![\w.$/-])(?P<alone>{_upper})(?![\w$/-]|\.\w)"
     # Apache 2.4 names the module first: [core:error]
     rf"|\[\w+:(?P<module>(?i:{_any}))\]"
+    # Monolog names the channel first, PHP itself, Celery the process after it
+    rf"|\b\w{{1,64}}\.(?P<channel>{_upper}):|\bPHP (?:[A-Z]\w+ )?(?P<php>(?i:{_any}))[ :]"
+    rf"|: (?P<process>{_upper})/"
 )
+_CHINESE_STATED = re.compile(
+    rf"(?:\A|[\s\[(<|【:：=])\s?(?P<chinese>{_chinese})(?=[\s\])>|】:：]|\Z)"
+)
+# Words of a sentence directly before a name in capitals: it is part of the sentence.
+_PROSE = re.compile(r"(?<![\w.-])[a-z]{2,20}[,;]? [a-z]{1,20} \Z")
 # The usual places, tried first because they are quick: right after the time (and a process id),
 # or after one bracketed thread name.
 _USUAL = tuple(
-    re.compile(rf"[\]\s:|,-]*{skipped}(\[?)([A-Za-z]{{3,13}})(\]?)(?=[\s:|,])")
+    re.compile(rf"[\]\s:|,-]*{skipped}([\[<]?)([A-Za-z]{{3,13}})([\]>]?)(?=[\s:|,\]])")
     for skipped in (r"(?:\d{1,8}\s+)?", r"\[[^\]]{0,80}\]\s+")
 )
-_KLOG = re.compile(r"[IWEF](?=\d{4} \d\d:)")
-_KLOG_LEVELS = {"I": Level.INFO, "W": Level.WARN, "E": Level.ERROR, "F": Level.FATAL}
+# Capitalised right after the time: a level where a column, a colon or a bracket follows.
+_COLUMN = re.compile(r"(?:\s{2}|\s?[:|\t\]])")
+_POSTGRES = re.compile(r"\s(LOG|DEBUG[1-5]):  ")
+_LETTER = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"[\s]+\d{1,7}\s+\d{1,7}\s+([VDIWEFA])\s",  # logcat
+        r"\s([VDIWEFA])/[\w.-]{1,64}\s?\(",
+        r"\s+([TDIWEFC])\d?\s{1,2}[A-Z]{3,12}\s",  # MongoDB before 4.4
+        r"\s([DIWECNT])\s\|",  # etcd
+        r"\s([DIWEF])\s\[",
+    )
+)
+_REDIS = re.compile(r"\s([.*#-])\s")
+_LEADING_LETTER = re.compile(r"[\x1b\[\dm]{0,16}([IWEFDA])(?=\d{4} \d\d:|\d{8} \d\d:|, \[)")
 _PRIORITY = re.compile(r"<(\d{1,3})>")
 # RFC 5424, 6.2.1: the numerical severities 0 to 7
-_SYSLOG_SEVERITIES = (
+SYSLOG_SEVERITIES = (
     Level.FATAL,
     Level.FATAL,
     Level.FATAL,
@@ -76,29 +110,70 @@ def level_of_text(line: str, body: int = 0) -> Level | None:
         line: the line.
         body: where its time ends.
     """
+    if line.startswith("<") and (found := _PRIORITY.match(line)):
+        priority = SYSLOG_SEVERITIES[int(found[1]) & 7]
+        # what passes a program's output on gives all of it one priority, often `info`
+        stated = _stated(line, body) if priority <= Level.INFO else None
+        return priority if stated is None else max(priority, stated)
+    return _stated(line, body)
+
+
+def _stated(line: str, body: int) -> Level | None:
     for usual in _USUAL:
         if found := usual.match(line, body):
             opened, name, closed = found.groups()
-            if name.isupper() or (opened and closed):
-                level = LEVEL_OF_NAME.get(name.lower())
-                if level is not None:
-                    return level
+            level = LEVEL_OF_NAME.get(name.lower())
+            if level is not None and (
+                name.isupper() or (opened and closed) or _COLUMN.match(line, found.end())
+            ):
+                return level
+    if found := _LEADING_LETTER.match(line):
+        return _LETTERS[found[1]]
     head = line[: body + _HEAD_CHARACTERS]
-    if found := _KLOG.match(head):
-        return _KLOG_LEVELS[found[0]]
+    level = _searched(head, body)
+    if level is None and body:
+        level = _by_letter(line, body)
+    if level is None and not head.isascii() and (found := _CHINESE_STATED.search(head)):
+        return LEVEL_OF_NAME[found[1]]
+    return level
+
+
+def _by_letter(line: str, body: int) -> Level | None:
+    for letter in _LETTER:
+        if found := letter.match(line, body):
+            return _LETTERS[found[1]]
+    if found := _REDIS.match(line, body):
+        return _MARKS[found[1]]
+    return None
+
+
+def _searched(head: str, body: int) -> Level | None:
+    if ":  " in head and (found := _POSTGRES.search(head, body)):
+        return LEVEL_OF_NAME.get(found[1].lower(), Level.INFO)
     lowered = head.lower()
     # looking for words is many times quicker than the search, and many logs have no levels
-    if any(stem in lowered for stem in _STEMS) and (found := _STATED.search(head)):
-        return LEVEL_OF_NAME[found[found.lastgroup or 0].lower()]
-    if found := _PRIORITY.match(head):
-        return _SYSLOG_SEVERITIES[int(found[1]) & 7]
+    if not any(stem in lowered for stem in _STEMS):
+        return None
+    for found in _STATED.finditer(head):
+        kind = found.lastgroup or ""
+        if kind == "alone" and _PROSE.search(head, max(body, found.start() - 50), found.start()):
+            return None
+        if (level := LEVEL_OF_NAME.get(found[kind].lower())) is not None:
+            return level
     return None
 
 
-def level_of_value(value: JsonValue) -> Level | None:
-    """The level that a field of a JSON line states: a name, or a number of pino and bunyan."""
-    if isinstance(value, str):
-        return LEVEL_OF_NAME.get(value.strip().lower())
-    if isinstance(value, int) and not isinstance(value, bool) and 10 <= value <= 60:
-        return Level(value // 10 - 1)
-    return None
+def level_of_name(value: JsonValue) -> Level | None:
+    """The level that a field states by its name or letter."""
+    if not isinstance(value, str):
+        return None
+    name = value.strip()
+    level = LEVEL_OF_NAME.get(name.lower())
+    if (
+        level is None
+        and len(name) <= 2
+        and name[:1] in _LETTERS
+        and name[1:].isdecimal() | (len(name) == 1)
+    ):
+        return _LETTERS[name[0]]
+    return level

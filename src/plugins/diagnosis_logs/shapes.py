@@ -1,71 +1,41 @@
-"""The shape of a file's lines, learned from a sample: where a record begins, and when it was."""
+"""The shape of a file's lines, learned from a sample: what its records begin with."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, tzinfo
+from datetime import UTC
 
 from pydantic import JsonValue
 
-from diagnosis_logs.timestamps import (
-    STAMP_KINDS,
-    StampKind,
-    StampReader,
-    instant_of_epoch,
-    offset_of,
+from diagnosis_logs.containers import is_contained, unwrap
+from diagnosis_logs.keys import NO_KEYS, NO_NAMES, KeyNames, StructuredKeys, learn_keys
+from diagnosis_logs.places import FAR_FUTURE, Place, PlaceCounter
+from diagnosis_logs.services import syslog_tag
+from diagnosis_logs.stampreader import StampReader
+from diagnosis_logs.starts import RecordStarts, Start, ValueTimes
+from diagnosis_logs.structured import (
+    Fields,
+    embedded_at,
+    is_logfmt,
+    json_object,
+    logfmt_fields,
 )
+from diagnosis_logs.timestamps import DAY
 
-_SAMPLE_LINES = 300
-_SEARCHED_CHARACTERS = 300
-_MOST_TOKENS = 6
-_RARE = 0.1
-_FAR_FUTURE = 4_102_444_800_000_000  # 2100: only asks whether a sample's stamps are possible times
+__all__ = ["RecordStarts", "Shape", "Start", "learn_shape"]
 
-# What may stand directly before a stamp: syslog's priority, `time=`, a bracket or quote, klog's
-# letter.
-_LEAD_IN = r"(?:<\d{1,3}>)?(?:[\w.@-]{1,64}=)?[\"'\[(]?[IWEF]?"
-_PREFIX = re.compile(rf"(?:\S{{1,256}}\s+){{0,{_MOST_TOKENS}}}{_LEAD_IN}")
-_ANYWHERE = tuple((kind, re.compile(rf"(?<![\d.]){kind.pattern}")) for kind in STAMP_KINDS)
-_AT_START = tuple((kind, re.compile(kind.pattern)) for kind in STAMP_KINDS)
+_SAMPLE_LINES = 1_200
+_HEAD_LINES = 300
+_PIECE = 50
+# Fewer timed lines than this among many are quotations in a log without times.
+_TIMED_SHARE = 0.01
+_COUNTED_FROM = 200
 
-_TIME_KEYS = (
-    "@timestamp", "timestamp", "time", "ts", "datetime", "date", "@t", "asctime", "eventtime",
-    "event_time", "created_at", "created", "t",
-)  # fmt: skip
-_LEVEL_KEYS = (
-    "level", "severity", "log.level", "loglevel", "log_level", "levelname", "level_name", "lvl",
-    "severity_text", "severitytext", "@l", "@level", "priority", "log",
-)  # fmt: skip
-_MESSAGE_KEYS = ("message", "msg", "event", "log", "text", "body", "@m", "@mt", "error", "err")
-_SERVICE_KEYS = (
-    "service", "service.name", "service_name", "servicename", "app", "application", "app_name",
-    "component", "container_name", "container", "program", "logger",
-)  # fmt: skip
-
-LOGFMT_SERVICE = re.compile(
-    r"(?:^|\s)(?:service|service_name|service\.name|app|component)="
-    r"(?:\"([^\"]{1,128})\"|([^\s\"]{1,128}))"
-)
-
-# Start of a record: its instant, where its stamp ends, and the object of a JSON line.
-Start = tuple[int, int, dict[str, JsonValue] | None]
-
-
-@dataclass(frozen=True, slots=True)
-class JsonKeys:
-    """The keys, as this file spells them, most telling first."""
-
-    time: tuple[str, ...]
-    level: tuple[str, ...]
-    message: tuple[str, ...]
-    service: tuple[str, ...]
-
-
-NO_KEYS = JsonKeys((), (), (), ())
+_POSTGRES = re.compile(r"\s(?:LOG|ERROR|FATAL|STATEMENT|DETAIL|HINT):  ")
+_SLOW = ("# Query_time:", "# User@Host:")
+_W3C_FIELDS = "#Fields:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,163 +43,134 @@ class Shape:
     """What a sample taught.
 
     Attributes:
-        stamps: kinds of timestamp and after how many words each stands; most frequent first.
-        keys: of its JSON lines; NO_KEYS where it has none.
+        places: kinds of timestamp and where each stands; most frequent first.
+        keys: of its structured lines (JSON, logfmt).
+        quick: the names of keys whose first mention in a JSON line is that line's time.
         zoned: whether the sample's times carry their zone.
-        logfmt: whether most of its lines name their service as `service=...`.
+        logfmt: whether most of its lines are `key=value` pairs.
+        embedded: whether JSON objects stand at the ends of its lines.
+        tagged: whether its lines name host and program after their time, as syslog's.
+        slow: whether it is MySQL's log of slow queries.
+        postgres: whether DETAIL, HINT and STATEMENT lines belong to the line before.
+        columns: the fields of a W3C log (IIS), whose times are UTC.
+        in_order_only: its lines' times are known only in order: from the first line on.
+        inner: the shape of what a container's lines hold; None for a file that is no container's.
     """
 
-    stamps: tuple[tuple[StampKind, int], ...]
-    keys: JsonKeys
-    zoned: bool
-    logfmt: bool
+    places: tuple[Place, ...] = ()
+    keys: StructuredKeys = NO_KEYS
+    quick: tuple[str, ...] = ()
+    zoned: bool = False
+    logfmt: bool = False
+    embedded: bool = False
+    tagged: bool = False
+    slow: bool = False
+    postgres: bool = False
+    columns: tuple[str, ...] = ()
+    in_order_only: bool = False
+    inner: Shape | None = None
 
     @property
     def timed(self) -> bool:
-        """Whether any line of the sample has a time."""
-        return bool(self.stamps or self.keys.time)
+        """Whether its lines have times."""
+        return bool(self.places or self.keys.time or self.inner is not None)
 
 
-class RecordStarts:
-    """Recognises the lines that begin a record. Has state (years): one for each scan of a file.
+def learn_shape(sample: Iterable[str], names: KeyNames = NO_NAMES) -> Shape:
+    """Learn the shape of a file.
 
     Args:
-        shape: of the file.
-        zone: of times that carry none.
-        modified: when the file was last written, for times without a year.
+        sample: lines of it, in order: from its beginning, and better also from later on.
+        names: keys of structured lines to try before all others.
     """
-
-    def __init__(self, shape: Shape, zone: tzinfo, modified: int) -> None:
-        self._json_times = shape.keys.time
-        self._json_values = _ValueTimes(zone, modified)
-        self._stamps = tuple(
-            (_at_word(kind, words), StampReader(kind, zone, modified))
-            for kind, words in shape.stamps
-        )
-
-    def start(self, line: str) -> Start | None:
-        """What begins with this line, or None where it belongs to the record before it."""
-        if self._json_times and line.startswith("{"):
-            data = json_object(line)
-            if data is not None:
-                for key in self._json_times:
-                    instant = self._json_values.instant(data.get(key))
-                    if instant is not None:
-                        return instant, 0, data
-        for pattern, reader in self._stamps:
-            found = pattern.match(line)
-            if found is not None:
-                instant = reader.instant(found)
-                if instant is not None:
-                    return instant, found.end(), None
-        return None
-
-    def offset(self, line: str) -> tzinfo | None:
-        """The offset that the time of a record's first line shows; None where it shows none."""
-        data = json_object(line) if self._json_times and line.startswith("{") else None
+    lines = _thinned([line for line in sample if line and not line.isspace()])
+    if is_contained(lines):
+        payloads = [wrapped.payload for line in lines if (wrapped := unwrap(line)) is not None]
+        return Shape(zoned=True, inner=learn_shape(payloads, names))
+    counter = PlaceCounter()
+    json_lines: list[str] = []
+    objects: list[Fields] = []
+    pairs = 0
+    embedded = syslog = tags = 0
+    plain: list[str] = []
+    first_timed = bool(lines) and PlaceCounter().add(lines[0]) is not None
+    for line in lines:
+        at = 0 if line.startswith("{") else embedded_at(line)
+        data = json_object(line[at:]) if at >= 0 else None
         if data is not None:
-            for key in self._json_times:
-                if self._json_values.instant(data.get(key)) is not None:
-                    return self._json_values.offset(data.get(key))
-        for pattern, reader in self._stamps:
-            found = pattern.match(line)
-            if found is not None and reader.instant(found) is not None:
-                return offset_of(found[3]) if found[3] else None
-        return None
-
-
-class _ValueTimes:
-    """Instants of JSON values: text in any shape, or a number since 1970."""
-
-    def __init__(self, zone: tzinfo, modified: int) -> None:
-        self._readers = tuple(
-            (pattern.match, StampReader(kind, zone, modified)) for kind, pattern in _AT_START
-        )
-
-    def instant(self, value: JsonValue) -> int | None:
-        if isinstance(value, str):
-            for match, reader in self._readers:
-                if found := match(value):
-                    return reader.instant(found)
-        elif isinstance(value, int | float) and not isinstance(value, bool):
-            try:
-                return instant_of_epoch(value)
-            except (ValueError, OverflowError):
-                return None
-        return None
-
-    def offset(self, value: JsonValue) -> tzinfo | None:
-        """The offset that a text which is a time shows."""
-        if isinstance(value, str):
-            for match, _ in self._readers:
-                if found := match(value):
-                    return offset_of(found[3]) if found[3] else None
-        return None
-
-
-def json_object(line: str) -> dict[str, JsonValue] | None:
-    """The object a JSON line holds, or None."""
-    try:
-        data = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return data if isinstance(data, dict) else None
-
-
-def learn_shape(sample: Iterable[str]) -> Shape:
-    """Learn the shape of a file from its first lines."""
-    stamps: Counter[tuple[StampKind, int]] = Counter()
-    spellings: dict[str, str] = {}
-    zoned = False
-    services = 0
-    for line in list(sample)[:_SAMPLE_LINES]:
-        data = json_object(line) if line.startswith("{") else None
+            embedded += at > 0
+            json_lines.append(line)
+        elif is_logfmt(line):
+            data = logfmt_fields(line)
+            pairs += 1
         if data is not None:
-            spellings.update((key.lower(), key) for key in data)
-            continue
-        found = _first_stamp(line)
-        if found is not None:
-            kind, words, match = found
-            stamps[kind, words] += 1
-            services += LOGFMT_SERVICE.search(line) is not None
-            zoned = zoned or bool(match[3]) or kind.read is None
-    total = stamps.total()
-    kept = tuple(
-        (kind, words)
-        for (kind, words), count in stamps.most_common()
-        # a stamp deep in a line that few lines have is text, not the beginning of a record
-        if words == 0 or count >= total * _RARE
-    )
-    return Shape(kept, _keys(spellings), zoned or bool(spellings), 2 * services > total)
-
-
-def _keys(spellings: dict[str, str]) -> JsonKeys:
-    def present(names: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(spellings[name] for name in names if name in spellings)
-
-    return JsonKeys(
-        present(_TIME_KEYS), present(_LEVEL_KEYS), present(_MESSAGE_KEYS), present(_SERVICE_KEYS)
+            objects.append(data)
+        if data is None or at != 0:
+            prefix = line[:at] if data is not None and at > 0 else line
+            plain.append(line)
+            stamp = counter.add(prefix)
+            if stamp is not None:
+                place, match = stamp
+                syslog += place.kind.name == "syslog"
+                tags += place.kind.name == "iso" and syslog_tag(line, match.end()) is not None
+    places = counter.places()
+    values = ValueTimes(UTC, FAR_FUTURE)
+    keys = learn_keys(objects, values.instant, names)
+    timed = sum(counter.counts.values()) + (len(objects) if keys.time else 0)
+    if not first_timed and len(lines) >= _COUNTED_FROM and timed < len(lines) * _TIMED_SHARE:
+        places, keys = (), NO_KEYS
+    columns = next((line[8:].split() for line in lines if line.startswith(_W3C_FIELDS)), [])
+    return Shape(
+        places=places,
+        keys=keys,
+        quick=_quick_keys(json_lines, keys, values),
+        zoned=bool(counter.zoned or keys.time or columns),
+        logfmt=pairs > 0,
+        embedded=embedded > 0,
+        tagged=bool(syslog) or 2 * tags > len(plain),
+        slow=all(any(line.startswith(mark) for line in lines) for mark in _SLOW),
+        postgres=any(_POSTGRES.search(line, 0, 200) for line in plain),
+        columns=tuple(columns),
+        in_order_only=_in_order_only(places, plain),
     )
 
 
-def _first_stamp(line: str) -> tuple[StampKind, int, re.Match[str]] | None:
-    best: tuple[StampKind, int, re.Match[str]] | None = None
-    head = line[:_SEARCHED_CHARACTERS]
-    for kind, pattern in _ANYWHERE:
-        found = pattern.search(head)
-        if found is None or (best is not None and found.start() >= best[2].start()):
-            continue
-        before = head[: found.start()]
-        if not _PREFIX.fullmatch(before):
-            continue
-        words = len(before.split()) - (1 if before and not before[-1].isspace() else 0)
-        if kind.read is None and words:
-            continue  # a number deep in a line is hardly a time
-        if StampReader(kind, UTC, _FAR_FUTURE).instant(found) is not None:
-            best = (kind, words, found)
-    return best
+def _thinned(lines: Sequence[str]) -> Sequence[str]:
+    """The first lines, and short pieces from all over the rest."""
+    if len(lines) <= _SAMPLE_LINES:
+        return list(lines)
+    pieces = (_SAMPLE_LINES - _HEAD_LINES) // _PIECE
+    step = (len(lines) - _HEAD_LINES - _PIECE) / (pieces - 1)
+    kept = list(lines[:_HEAD_LINES])
+    for number in range(pieces):
+        begin = _HEAD_LINES + round(number * step)
+        kept += lines[begin : begin + _PIECE]
+    return kept
 
 
-def _at_word(kind: StampKind, words: int) -> re.Pattern[str]:
-    before = rf"(?:\S{{1,256}}\s+){{{words}}}" if words else ""
-    return re.compile(f"{before}{_LEAD_IN}{kind.pattern}")
+def _quick_keys(lines: Sequence[str], keys: StructuredKeys, values: ValueTimes) -> tuple[str, ...]:
+    """The time's key, if its first mention in every JSON line of the sample is the line's time."""
+    if not keys.time or not lines:
+        return ()
+    key = keys.time[0][-1]
+    quick = values.quick(key)
+    for line in lines:
+        at = max(0, line.find("{"))
+        data: JsonValue = json_object(line[at:])
+        for name in keys.time[0]:
+            data = data.get(name) if isinstance(data, dict) else None
+        if quick(line) != values.instant(data):
+            return ()
+    return (key,)
+
+
+def _in_order_only(places: Sequence[Place], lines: Sequence[str]) -> bool:
+    if not places or not (lacks := places[0].kind.lacks):
+        return False
+    if lacks == "date":
+        return True
+    pattern = places[0].pattern()
+    reader = StampReader(places[0].kind, UTC, FAR_FUTURE, in_order=True)
+    found = [reader.instant(match) for line in lines if (match := pattern.match(line))]
+    instants = [instant for instant in found if instant is not None]
+    return bool(instants) and 365 * DAY < instants[-1] - instants[0] < 20 * 366 * DAY

@@ -22,7 +22,7 @@ PLUS_8 = timezone(timedelta(hours=8))
 def time_of(line: str, zone: timezone = UTC, modified: int = MODIFIED) -> str | None:
     starts = RecordStarts(learn_shape([line]), zone, modified)
     found = starts.start(line)
-    return None if found is None else iso(found[0], UTC)
+    return None if found is None or found[0] is None else iso(found[0], UTC)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,32 @@
+"""Lines that go on with the record before them, told by their own looks."""
+
+from __future__ import annotations
+
+import re
+
+_GOES_ON = re.compile(
+    r"[ \t}\])]|Caused by: |Suppressed: |\.{3} \d+ (?:more|common)|at [\w.$<>/]+\("
+    r"|Traceback \(most recent call last\):|During handling of the above|The above exception was"
+    r"|goroutine \d+ \[|created by |--- End of |\+0x[\da-f]+\b"
+)
+_TRACEBACK = "Traceback (most recent call last):"
+
+
+class Continuations:
+    """Says of each line, in order, whether it goes on with the record before it."""
+
+    def __init__(self) -> None:
+        self._traceback = False
+
+    def goes_on(self, line: str) -> bool:
+        """Whether the line belongs to the record before it."""
+        if not line:
+            return True
+        indented = line[0] in " \t"
+        if self._traceback:  # its last line names the exception and is not indented
+            self._traceback = indented or line.startswith(_TRACEBACK)
+            return True
+        if line.startswith(_TRACEBACK):
+            self._traceback = True
+            return True
+        return _GOES_ON.match(line) is not None

@@ -1,0 +1,230 @@
+"""Which keys of structured lines say time, level, message and service: learned from the values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from pydantic import JsonValue
+
+from diagnosis_logs.levels import level_of_name
+from diagnosis_logs.scales import LEVEL_HINT, LevelReader, level_reader
+from diagnosis_logs.structured import Fields, Path, leaves
+
+_TIME = (
+    "@timestamp", "timestamp", "time", "ts", "datetime", "@t", "asctime", "eventtime",
+    "event_time", "log_time", "logtime", "timestamp_ms", "timeunixnano", "t.$date",
+    "__realtime_timestamp", "_source_realtime_timestamp", "instant", "date", "t", "start_time",
+    "startutc", "created_at", "created", "time_iso8601", "time_local",
+)  # fmt: skip
+_LEVEL = (
+    "level", "severity", "log.level", "loglevel", "log_level", "levelname", "level_name", "lvl",
+    "severity_text", "severitytext", "error_severity", "@l", "@level", "levelno", "severitynumber",
+    "severity_number", "priority", "s", "status",
+)  # fmt: skip
+_MESSAGE = (
+    "message", "msg", "event", "short_message", "log", "text", "body", "@m", "@mt", "textpayload",
+    "jsonpayload.message", "fields.message", "error.message", "error", "err", "err.message", "m",
+)  # fmt: skip
+_SERVICE = (
+    "service", "service.name", "service_name", "servicename", "resource.service.name",
+    "resource.attributes.service.name", "attributes.service.name", "app", "application",
+    "app_name", "appname", "svc", "kubernetes.labels.app", "kubernetes.container_name",
+    "kubernetes.container.name", "container_name", "container.name", "container",
+    "syslog_identifier", "program", "appname", "component", "fields.service", "logger",
+)  # fmt: skip
+_STATUS = (
+    "status", "status_code", "statuscode", "http_status", "http.status_code", "http.status",
+    "http.response.status_code", "response.status", "response.status_code", "res.statuscode",
+    "response_code", "response_status", "downstreamstatus", "elb_status_code", "sc-status", "code",
+)  # fmt: skip
+_TRACE = (
+    "stack", "stack_trace", "stacktrace", "exception", "exc_info", "error.stack_trace",
+    "error.stack", "err.stack", "@x", "traceback", "exception.stacktrace", "trace", "error.trace",
+)  # fmt: skip
+
+_TIME_HINT = re.compile(r"time|date|stamp|when|clock|\bts\b|\bat\b", re.IGNORECASE)
+_OTHER_TIME = re.compile(r"expir|birth|until|deadline|valid|due|updat|deliver|since", re.IGNORECASE)
+_SERVICE_HINT = re.compile(
+    r"serv|svc|\bapp|program|\bproc|\bunit|module|subsystem|component", re.IGNORECASE
+)
+_NAME = re.compile(r"[A-Za-z][\w./-]{1,63}\Z")
+_MOST_VALUES = 300
+
+
+@dataclass(frozen=True, slots=True)
+class KeyNames:
+    """Names of keys to try before all others; nested ones as `outer.inner`."""
+
+    time: tuple[str, ...] = ()
+    level: tuple[str, ...] = ()
+    message: tuple[str, ...] = ()
+    service: tuple[str, ...] = ()
+
+
+NO_NAMES = KeyNames()
+
+
+@dataclass(frozen=True, slots=True)
+class StructuredKeys:
+    """The keys as this file spells them, most telling first.
+
+    Attributes:
+        level: with how each is read.
+        status: of an HTTP response.
+        trace: of a stack trace.
+    """
+
+    time: tuple[Path, ...] = ()
+    level: tuple[tuple[Path, LevelReader], ...] = ()
+    message: tuple[Path, ...] = ()
+    service: tuple[Path, ...] = ()
+    status: tuple[Path, ...] = ()
+    trace: tuple[Path, ...] = ()
+
+
+NO_KEYS = StructuredKeys()
+
+
+@dataclass(slots=True)
+class _Column:
+    """The values of one path in the sample."""
+
+    path: Path
+    values: list[JsonValue] = field(default_factory=list)
+    instants: list[int] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return ".".join(self.path)
+
+    @property
+    def texts(self) -> list[str]:
+        return [value for value in self.values if isinstance(value, str) and value]
+
+    @property
+    def rising(self) -> float:
+        """Share of its times that are not before the one before."""
+        pairs = list(zip(self.instants, self.instants[1:], strict=False))
+        return sum(a <= b for a, b in pairs) / len(pairs) if pairs else 1
+
+
+def learn_keys(
+    sample: Sequence[Fields],
+    instant_of: Callable[[JsonValue], int | None],
+    names: KeyNames = NO_NAMES,
+) -> StructuredKeys:
+    """Learn which keys say what.
+
+    Args:
+        sample: objects of the file, in order.
+        instant_of: the instant a value means, or None.
+        names: tried first.
+    """
+    columns: dict[Path, _Column] = {}
+    for data in sample:
+        for path, value in leaves(data):
+            column = columns.setdefault(path, _Column(path))
+            if len(column.values) < _MOST_VALUES and value is not None:
+                column.values.append(value)
+                if (instant := instant_of(value)) is not None:
+                    column.instants.append(instant)
+    found = [column for column in columns.values() if column.values]
+    time = _times(found, names, len(sample))
+    level = _levels(found, names)
+    taken = {*time, *(path for path, _ in level)}
+    rest = [column for column in found if column.path not in taken]
+    return StructuredKeys(
+        time=time,
+        level=level,
+        message=_messages(rest, names),
+        service=_services(rest, names),
+        status=tuple(column.path for column in _named(rest, _STATUS)),
+        trace=tuple(column.path for column in _named(rest, _TRACE)),
+    )
+
+
+def _named(columns: Sequence[_Column], names: Sequence[str]) -> list[_Column]:
+    """The columns that bear one of the names, in the names' order."""
+    order = {name.lower(): rank for rank, name in reversed(list(enumerate(names)))}
+    known = [column for column in columns if column.name.lower() in order]
+    return sorted(known, key=lambda column: order[column.name.lower()])
+
+
+def _times(columns: Sequence[_Column], names: KeyNames, total: int) -> tuple[Path, ...]:
+    timed = [column for column in columns if 2 * len(column.instants) > len(column.values)]
+    known = _named(timed, (*names.time, *_TIME))
+    if any(2 * len(column.instants) > total for column in known):
+        return tuple(column.path for column in known)
+    others = [column for column in timed if column not in known and _is_time(column)]
+
+    def rank(column: _Column) -> tuple[object, ...]:
+        return (
+            _OTHER_TIME.search(column.name) is not None,
+            -len(column.instants),
+            _TIME_HINT.search(column.name) is None,
+            -column.rising,
+            not column.texts,
+            len(column.path),
+        )
+
+    others.sort(key=rank)
+    return tuple(column.path for column in (*others[:2], *known))
+
+
+def _is_time(column: _Column) -> bool:
+    if column.texts and not column.texts[0].isdecimal():
+        return True  # a date in words
+    # numbers of that size are often ids and sizes: theirs must rise with the lines
+    hinted = _TIME_HINT.search(column.name) is not None
+    return column.rising > 0.9 and (hinted or len(set(column.instants)) >= 5)
+
+
+def _levels(columns: Sequence[_Column], names: KeyNames) -> tuple[tuple[Path, LevelReader], ...]:
+    found: list[tuple[Path, LevelReader]] = []
+    known = _named(columns, (*names.level, *_LEVEL))
+    hinted = [column for column in columns if LEVEL_HINT.search(column.path[-1])]
+    for column in (*known, *hinted, *columns):
+        if any(column.path == path for path, _ in found):
+            continue
+        texts = [value for value in column.values if level_of_name(value) is not None]
+        sure = column in known or 10 * len(texts) >= 9 * len(column.values)
+        if column not in known and column not in hinted and not sure:
+            continue
+        if column not in known and column not in hinted and len(column.texts[0]) < 3:
+            continue  # a letter says a level only where the key does
+        reader = level_reader(column.path[-1], column.values)
+        if reader is not None and any(reader(value) is not None for value in column.values):
+            found.append((column.path, reader))
+    return tuple(found)
+
+
+def _messages(columns: Sequence[_Column], names: KeyNames) -> tuple[Path, ...]:
+    texts = [column for column in columns if column.texts and not column.instants]
+    known = _named(texts, (*names.message, *_MESSAGE))
+    others = [
+        column for column in texts if column not in known and column.path[-1].lower() not in _TRACE
+    ]
+    # prose has spaces
+    others.sort(
+        key=lambda column: -sum(text.count(" ") for text in column.texts) / len(column.values)
+    )
+    prose = [column for column in others[:1] if any(" " in text for text in column.texts)]
+    return tuple(column.path for column in (*known, *prose))
+
+
+def _services(columns: Sequence[_Column], names: KeyNames) -> tuple[Path, ...]:
+    texts = [column for column in columns if column.texts and not column.instants]
+    known = _named(texts, (*names.service, *_SERVICE))
+    paths = {column.path for column in columns}
+    if ("hostname",) in paths and ("pid",) in paths:  # bunyan and pino
+        known += _named(texts, ("name",))
+    hinted = [
+        column
+        for column in texts
+        if column not in known
+        and _SERVICE_HINT.search(column.path[-1])
+        and all(_NAME.match(text) for text in column.texts)
+    ]
+    return tuple(column.path for column in (*known, *hinted[:1]))

@@ -1,0 +1,261 @@
+"""Recognises the lines that begin a record, and tells their times."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from datetime import UTC, tzinfo
+from typing import TYPE_CHECKING
+
+from pydantic import JsonValue
+
+from diagnosis_logs.containers import Wrapped, unwrap
+from diagnosis_logs.continuations import Continuations
+from diagnosis_logs.stampreader import StampReader
+from diagnosis_logs.stamps import STAMP_KINDS
+from diagnosis_logs.structured import (
+    Fields,
+    embedded_at,
+    is_logfmt,
+    json_object,
+    logfmt_fields,
+    looked_up,
+)
+from diagnosis_logs.timestamps import instant_of_epoch
+from diagnosis_logs.zones import offset_of
+
+if TYPE_CHECKING:
+    from diagnosis_logs.shapes import Shape
+
+# Start of a record: its instant, where its stamp ends, and the object of a JSON line if it was
+# read for the time.
+Start = tuple[int | None, int, dict[str, JsonValue] | None]
+
+_AT_START = tuple((kind, re.compile(kind.pattern)) for kind in STAMP_KINDS)
+_NUMBER = re.compile(r"\s*-?\d{1,20}(?:\.\d{1,9})?(?![\w.])")
+# PostgreSQL writes these with a time of their own, directly after the line they belong to.
+_DETAIL = re.compile(r"[^\n]{0,160}?\b(?:DETAIL|HINT|STATEMENT|CONTEXT|QUERY|LOCATION):  ")
+_SLOW_TIME = "# Time:"
+_SLOW_USER = "# User@Host:"
+# A program writes the lines of one record at once; what comes later is another.
+_AT_ONCE = 50_000
+
+
+class ValueTimes:
+    """Instants of the values of structured lines: text in any shape, or a number since 1970."""
+
+    def __init__(self, zone: tzinfo, modified: int) -> None:
+        self._readers = [
+            (pattern.match, StampReader(kind, zone, modified))
+            for kind, pattern in _AT_START
+            if kind.lacks != "date"
+        ]
+
+    def instant(self, value: JsonValue) -> int | None:
+        """The instant a value means, or None."""
+        if isinstance(value, str):
+            return self._of_text(value, 0)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            try:
+                return instant_of_epoch(value)
+            except (ValueError, OverflowError):
+                return None
+        return None
+
+    def offset(self, value: JsonValue) -> tzinfo | None:
+        """The offset that a text which is a time shows."""
+        if isinstance(value, str):
+            for match, _ in self._readers:
+                if found := match(value):
+                    return offset_of(found[3]) if found[3] else None
+        return None
+
+    def quick(self, key: str) -> Callable[[str], int | None]:
+        """Reads the time from a JSON line by the first mention of a key, without parsing it."""
+        search = re.compile(rf'"{re.escape(key)}"\s?:\s?("?)').search
+
+        def instant(line: str) -> int | None:
+            found = search(line)
+            if found is None:
+                return None
+            if found[1]:
+                return self._of_text(line, found.end())
+            number = _NUMBER.match(line, found.end())
+            if number is None:
+                return None
+            text = number[0]
+            return self.instant(float(text) if "." in text else int(text))
+
+        return instant
+
+    def _of_text(self, text: str, at: int) -> int | None:
+        for index, (match, reader) in enumerate(self._readers):
+            if found := match(text, at):
+                instant = reader.instant(found)
+                if instant is not None and index:  # the next one is likely of the same shape
+                    self._readers.insert(0, self._readers.pop(index))
+                if instant is not None:
+                    return instant
+        return None
+
+
+class RecordStarts:
+    """Recognises the lines that begin a record. Has state: one for each reading of a file.
+
+    Args:
+        shape: of the file.
+        zone: of times that carry none.
+        modified: when the file was last written, for times without a year or a date.
+    """
+
+    def __init__(self, shape: Shape, zone: tzinfo, modified: int) -> None:
+        if shape.columns:
+            zone = UTC
+        self._shape = shape
+        self._values = ValueTimes(zone, modified)
+        self._quick = tuple(self._values.quick(key) for key in shape.quick)
+        self._stamps = tuple(
+            (
+                place.pattern().match,
+                StampReader(place.kind, zone, modified, in_order=shape.in_order_only),
+            )
+            for place in shape.places
+        )
+        self._structured = bool(shape.keys.time)
+        self._logfmt = shape.logfmt and self._structured
+        self._follows = Continuations()
+        self._slow_instant: int | None = None
+        self._after_slow_time = False
+        self._wrapped: Wrapped | None = None
+        self._wrapped_instant = 0
+        self._inner = None if shape.inner is None else RecordStarts(shape.inner, zone, modified)
+        self.start: Callable[[str], Start | None] = self._chosen()
+
+    def instant(self, line: str) -> int | None:
+        """The time that a line shows by itself, whatever came before; None where it shows none."""
+        if self._inner is not None:
+            wrapped = unwrap(line)
+            return None if wrapped is None else self._values.instant(wrapped.time)
+        found = self._start(line)
+        return None if found is None else found[0]
+
+    def offset(self, line: str) -> tzinfo | None:
+        """The offset that the time of a record's first line shows; None where it shows none."""
+        if self._inner is not None:
+            wrapped = unwrap(line)
+            return None if wrapped is None else self._values.offset(wrapped.time)
+        if self._structured and (data := self._data(line)) is not None:
+            for path in self._shape.keys.time:
+                value = looked_up(data, path)
+                if self._values.instant(value) is not None:
+                    return self._values.offset(value)
+        for match, reader in self._stamps:
+            found = match(line)
+            if found is not None and reader.instant(found) is not None:
+                return offset_of(found[3]) if found[3] else None
+        return None
+
+    def rehearse(self, blocks: Iterable[list[str]]) -> None:
+        """Read all lines of a file that must be read in order, to know where its last one ends."""
+        for block in blocks:
+            for line in block:
+                self._start(line)
+        for _, reader in self._stamps:
+            reader.rewind()
+
+    def _chosen(self) -> Callable[[str], Start | None]:
+        if self._inner is not None:
+            return self._contained
+        if not self._shape.timed:
+            return self._untimed
+        if self._shape.slow:
+            return self._slow
+        if self._shape.postgres:
+            return self._postgres
+        return self._start
+
+    def _start(self, line: str) -> Start | None:
+        if self._structured and line.startswith("{"):
+            found = self._in_object(line, 0)
+            if found is not None:
+                return found
+        for match, reader in self._stamps:
+            stamp = match(line)
+            if stamp is not None:
+                instant = reader.instant(stamp)
+                if instant is not None:
+                    return instant, stamp.end(), None
+        if self._structured:
+            if self._logfmt and is_logfmt(line):
+                return self._in_fields(logfmt_fields(line))
+            if self._shape.embedded and (at := embedded_at(line)) > 0:
+                return self._in_object(line, at)
+        return None
+
+    def _in_object(self, line: str, at: int) -> Start | None:
+        for quick in self._quick:
+            instant = quick(line)
+            if instant is not None:
+                return instant, at, None
+        data = json_object(line[at:])
+        return None if data is None else self._in_fields(data, at)
+
+    def _in_fields(self, data: Fields, at: int = 0) -> Start | None:
+        for path in self._shape.keys.time:
+            instant = self._values.instant(looked_up(data, path))
+            if instant is not None:
+                return instant, at, data
+        return None
+
+    def _data(self, line: str) -> Fields | None:
+        if line.startswith("{"):
+            return json_object(line)
+        if self._logfmt and is_logfmt(line):
+            return logfmt_fields(line)
+        return None
+
+    def _untimed(self, line: str) -> Start | None:
+        return None if self._follows.goes_on(line) else (None, 0, None)
+
+    def _postgres(self, line: str) -> Start | None:
+        found = self._start(line)
+        if found is not None and ":  " in line and _DETAIL.match(line, found[1]):
+            return None
+        return found
+
+    def _slow(self, line: str) -> Start | None:
+        if line.startswith(_SLOW_USER):
+            first = not self._after_slow_time
+            self._after_slow_time = False
+            # the server writes the time only where it has changed
+            return (self._slow_instant, 0, None) if first and self._slow_instant else None
+        found = self._start(line)
+        self._after_slow_time = found is not None and line.startswith(_SLOW_TIME)
+        if self._after_slow_time and found is not None:
+            self._slow_instant = found[0]
+        return found
+
+    def _contained(self, line: str) -> Start | None:
+        wrapped = unwrap(line)
+        before, instant_before = self._wrapped, self._wrapped_instant
+        self._wrapped = wrapped
+        if wrapped is None:
+            return None
+        instant = self._values.instant(wrapped.time)
+        if instant is None:
+            return None
+        self._wrapped_instant = instant
+        same = before is not None and before.stream == wrapped.stream
+        if same and before is not None and before.partial:
+            return None
+        follows = self._follows.goes_on(wrapped.payload)
+        inner = self._inner
+        if inner is not None and inner.timed:
+            begins = inner.start(wrapped.payload) is not None
+            follows = not begins and (follows or (same and instant - instant_before < _AT_ONCE))
+        return None if follows else (instant, wrapped.body, None)
+
+    @property
+    def timed(self) -> bool:
+        """Whether the file's lines have times."""
+        return self._shape.timed
