@@ -18,8 +18,15 @@ from sqlglot.tokens import TokenType
 
 from diagnosis_postgresql.allowed import GRAMMAR_FUNCTIONS
 
+_INTERVAL_UNITS = frozenset({"YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND"})
 # those whose arguments have a grammar of their own
 _GRAMMAR = frozenset({"CAST", "EXTRACT", "OVERLAY", "POSITION", "SUBSTRING", "TRIM"})
+
+
+def _interval(generator: Any, node: exp.Interval) -> str:
+    """`INTERVAL '1' DAY`, the only form that is left, as the cast that all others are."""
+    unit = node.text("unit")
+    return str(generator.sql(exp.cast(exp.Literal.string(f"{node.name} {unit}"), "interval")))
 
 
 class VerbatimPostgres(Postgres):
@@ -50,6 +57,17 @@ class VerbatimPostgres(Postgres):
             ),
         }
 
+        def _parse_interval(self, *args: Any, **options: Any) -> Any:
+            """`INTERVAL '1 day 02:03'` as one literal, which sqlglot would cut to '1 DAY'."""
+            start = self._index
+            if self._match(TokenType.INTERVAL) and self._match(TokenType.STRING):
+                text = self._prev.text
+                if not self._curr or self._curr.text.upper() not in _INTERVAL_UNITS:
+                    kind = exp.DataType.build("interval", dialect="postgres")
+                    return self.expression(exp.Cast(this=exp.Literal.string(text), to=kind))
+            self._retreat(start)
+            return super()._parse_interval(*args, **options)
+
     class Generator(PostgresGenerator):
         """Operators as written, calls qualified."""
 
@@ -59,6 +77,7 @@ class VerbatimPostgres(Postgres):
             exp.JSONExtractScalar: lambda self, node: self.binary(node, "->>"),
             exp.JSONBExtract: lambda self, node: self.binary(node, "#>"),
             exp.JSONBExtractScalar: lambda self, node: self.binary(node, "#>>"),
+            exp.Interval: _interval,
             exp.Pow: lambda self, node: self.binary(node, "^"),
             exp.Sqrt: lambda self, node: f"|/ {self.sql(node, 'this')}",
             exp.Cbrt: lambda self, node: f"||/ {self.sql(node, 'this')}",

@@ -135,15 +135,21 @@ def parsed(statement: exp.Expr) -> exp.Expr:
             return exp.Literal.string(node.name)
         if isinstance(node, exp.Concat):  # literals in a row; calls are not parsed to this
             return exp.Literal.string("".join(part.name for part in node.expressions))
-        if (
-            isinstance(node, exp.Dot)
-            and node.this.name.lower() == "pg_catalog"
-            and isinstance(node.expression, exp.Anonymous)
-        ):
-            return node.expression
-        return node
+        return _without_catalog(node)
 
     return statement.transform(fold)
+
+
+def _without_catalog(node: exp.Expr) -> exp.Expr:
+    """The call alone, where it is written `pg_catalog.f(x)`: it is sent so in any case."""
+    if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Anonymous):
+        return node.expression if node.this.name.lower() == "pg_catalog" else node
+    if isinstance(node, exp.Column) and node.table.lower() == "pg_catalog":
+        return node if isinstance(node.this, exp.Identifier | exp.Star) else node.this
+    calls = isinstance(node, exp.Table) and isinstance(node.this, exp.Anonymous)
+    if calls and node.text("db").lower() == "pg_catalog" and not node.args.get("catalog"):
+        node.set("db", None)
+    return node
 
 
 def _needs_quotes(identifier: exp.Identifier) -> bool:

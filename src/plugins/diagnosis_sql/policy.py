@@ -170,9 +170,15 @@ class QueryPolicy:
 
     def _check_functions(self, statement: exp.Expr) -> None:
         """Calls by plain, listed names only: no `schema.function()`, no quoted name."""
-        for node in statement.find_all(exp.Anonymous, exp.Dot):
+        for node in statement.find_all(exp.Anonymous, exp.Dot, exp.Column, exp.Table):
             if isinstance(node.parent, exp.DataType):
                 continue  # the name of a type
+            if isinstance(node, exp.Column | exp.Table):
+                # `schema.function(x) FILTER (...)` and `FROM schema.function()`
+                called = not isinstance(node.this, exp.Identifier | exp.Star)
+                if called and (node.args.get("table") or node.args.get("db")):
+                    raise QueryRejected(QueryRejection.FUNCTION_NOT_ALLOWED)
+                continue
             named = node.this if isinstance(node, exp.Anonymous) else None
             if not isinstance(named, str) or named.upper() not in self._language.functions:
                 raise QueryRejected(QueryRejection.FUNCTION_NOT_ALLOWED)

@@ -196,6 +196,7 @@ REFUSED = (
     ("SELECT my_function(1)", "FUNCTION_NOT_ALLOWED"),
     ("SELECT shop.my_function(1)", "FUNCTION_NOT_ALLOWED"),
     ("SELECT shop.count(1)", "FUNCTION_NOT_ALLOWED"),
+    ("SELECT shop.count(1) OVER ()", "FUNCTION_NOT_ALLOWED"),
     ("SELECT sys.format_bytes(1)", "FUNCTION_NOT_ALLOWED"),
     ("SELECT UPDATEXML(1, CONCAT(0x7e, USER()), 1)", "FUNCTION_NOT_ALLOWED"),
     # other schemas

@@ -47,7 +47,7 @@ ALLOWED = (
     "SELECT string_agg(customer, '; ' ORDER BY id DESC), array_agg(id ORDER BY id) FROM orders",
     "SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY amount) FROM orders",
     "SELECT CASE status WHEN 'OPEN' THEN 1 ELSE 0 END, coalesce(note, customer) FROM orders",
-    "SELECT amount::int, id::text, CAST(id AS numeric(8,2)), '1'::int[], 'OPEN'::stage FROM orders",
+    "SELECT amount::int, CAST(id AS numeric(8,2)), '{1}'::int[], 'OPEN'::stage FROM orders",
     "SELECT 'orders'::regclass::text, '5 days'::interval, 'NaN'::float8, '{1,2}'::int4[]",
     "SELECT now() - interval '5 min' < now(), interval '1 day 02:03:04', interval 'P1Y2M', "
     "interval '1' day, '2 hours'::interval * 2",
@@ -96,6 +96,7 @@ ALLOWED = (
     "SELECT regexp_replace(note, 'e', 'E', 'g'), split_part(note, ' ', 2), md5(note) FROM orders",
     "SELECT '李雷', 客户 FROM (SELECT customer AS 客户 FROM orders) AS 表 ORDER BY 客户",
     "VALUES (1, 'a'), (2, 'b')",
+    "SELECT * FROM pg_catalog.generate_series(1, 2) AS g",
     "TABLE orders",
     "SELECT v.a FROM (VALUES (1), (2)) AS v(a)",
     "SELECT row_to_json(o), to_jsonb(o) FROM orders o ORDER BY id",
@@ -217,6 +218,9 @@ REFUSED = (
     ("SELECT pg_switch_wal()", "FUNCTION_NOT_ALLOWED"),
     ("SELECT my_function(1)", "FUNCTION_NOT_ALLOWED"),
     ("SELECT shop.lower('x')", "FUNCTION_NOT_ALLOWED"),
+    ("SELECT shop.count(1) FILTER (WHERE true)", "FUNCTION_NOT_ALLOWED"),
+    ("SELECT shop.rank() OVER ()", "FUNCTION_NOT_ALLOWED"),
+    ("SELECT * FROM shop.generate_series(1, 2)", "FUNCTION_NOT_ALLOWED"),
     ("SELECT * FROM pg_authid", "SCHEMA_NOT_ALLOWED"),
     ("SELECT * FROM PG_AuthID", "SCHEMA_NOT_ALLOWED"),
     ("SELECT * FROM pg_catalog.pg_shadow", "SCHEMA_NOT_ALLOWED"),
@@ -275,9 +279,8 @@ async def test_every_allowed_question_keeps_its_meaning_on_the_server(server, op
         sent = policy.vet(sql).sql
         assert policy.vet(sent).sql == sent, sql
         expected = await server.connection.fetch(sql)
-        assert [tuple(row) for row in await server.connection.fetch(sent)] == [
-            tuple(row) for row in expected
-        ], sent
+        # as text: a NaN is not equal to itself
+        assert repr(await server.connection.fetch(sent)) == repr(expected), sent
         result = await ask(sql)
         assert len(result.items) == min(len(expected), 200), sql
 
