@@ -135,8 +135,12 @@ def parsed(statement: exp.Expr) -> exp.Expr:
             return exp.Literal.string(node.name)
         if isinstance(node, exp.Concat):  # literals in a row; calls are not parsed to this
             return exp.Literal.string("".join(part.name for part in node.expressions))
-        return _without_catalog(node)
+        return node
 
+    # in place and first: `transform` does not look into what it has replaced
+    for node in list(statement.find_all(exp.Dot, exp.Column, exp.Table)):
+        if (plain := _without_catalog(node)) is not node:
+            node.replace(plain)
     return statement.transform(fold)
 
 
