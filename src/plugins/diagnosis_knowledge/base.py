@@ -7,10 +7,11 @@ call leaves that thread to finish its short step, and the clean-up waits for it.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import aclosing
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -26,14 +27,16 @@ from diagnosis_knowledge.documents import (
     read_document,
 )
 from diagnosis_knowledge.embedding import offline_embedder
-from diagnosis_knowledge.index import Found, Index
+from diagnosis_knowledge.index import Index, server_of
 from diagnosis_knowledge.registry import IndexStatus, KnownDocument
+from diagnosis_knowledge.search import Found
 from diagnosis_knowledge.settings import KnowledgeSettings
 from diagnosis_knowledge.sharpening import SharpenedEmbedder
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
+_log = logging.getLogger(__name__)
 _AHEAD = 8  # documents handed to the embedder at a time, so that it never waits for the loop
 
 
@@ -95,7 +98,10 @@ class KnowledgeBase:
             model = embedder or offline_embedder()
             chosen = None if model is None else SharpenedEmbedder(model)
             name = None if chosen is None else chosen.name
-            return Index(folder, name, settings.relevance_floor), chosen
+            index = Index(folder, name, settings.relevance_floor, server_of(settings))
+            if chosen is not None and index.calibration is not None:
+                chosen.remember(index.calibration)
+            return index, chosen
 
         opening = asyncio.get_running_loop().run_in_executor(thread, open_both)
         try:
@@ -133,8 +139,8 @@ class KnowledgeBase:
         """
         if self._index.built_with != "none" and not self._index.searches_meaning:
             raise SourceError(
-                f"the index needs the embedding {self._index.built_with!r}, which is missing here",
-                "install it with the extra `knowledge`, or set that embedding",
+                f"The index needs the embedding {self._index.built_with!r}, which is missing here.",
+                "Install it with the extra `knowledge`, or set that embedding.",
             )
         report: list[AddedFile] = []
 
@@ -144,15 +150,16 @@ class KnowledgeBase:
                 progress(file)
 
         files = await self._run(find_files, tuple(paths))
-        documents = await self._new_documents(files, tell)
-        replaced = {d.document_id for d in await self.list() if d.chunks}
-        await self._run(self._index.registry.await_indexing, documents)
-        async with aclosing(self._index_all(documents)) as indexed:
-            async for document in indexed:
-                done = AddStatus.ADDED
-                if document.document_id in replaced:
-                    done = AddStatus.REPLACED
-                tell(AddedFile(document.source, document.document_id, done, len(document.chunks)))
+        async with self._writing():
+            documents = await self._new_documents(files, tell)
+            replaced = {d.document_id for d in await self.list() if d.chunks}
+            await self._run(self._index.registry.await_indexing, documents)
+            async with aclosing(self._index_all(documents)) as indexed:
+                async for document in indexed:
+                    again = document.document_id in replaced
+                    done = AddStatus.REPLACED if again else AddStatus.ADDED
+                    count = len(document.chunks)
+                    tell(AddedFile(document.source, document.document_id, done, count))
         return tuple(report)
 
     async def list(self) -> tuple[KnownDocument, ...]:
@@ -160,15 +167,30 @@ class KnowledgeBase:
         return tuple(await self._run(self._index.registry.documents))
 
     async def search(self, query: str, top_k: int = 5, category: str | None = None) -> Found:
-        """The passages relevant enough to the query, best first; none where nothing is."""
+        """The passages relevant enough to the query, best first; none where nothing is.
+
+        Where the embedding model cannot be asked, words alone are compared (`Found.by_meaning`).
+        """
         vector = None
         if self._embedder is not None and self._index.searches_meaning:
-            vector = await self._embedder.embed_query(query)
+            try:
+                vector = await self._embedder.embed_query(query)
+            except SourceError as error:
+                _log.warning("%s The lookup goes by words alone.", error.problem)
         return await self._run(self._index.search, query, vector, top_k, category)
 
     async def remove(self, document_id: str) -> bool:
         """Take a document out; return whether there was one."""
-        return await self._run(self._index.remove, document_id)
+        async with self._writing():
+            return await self._run(self._index.remove, document_id)
+
+    @asynccontextmanager
+    async def _writing(self) -> AsyncIterator[None]:
+        await self._run(self._index.begin_writing)
+        try:
+            yield
+        finally:
+            self._thread.submit(self._index.end_writing)
 
     async def _run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         loop = asyncio.get_running_loop()
@@ -228,6 +250,7 @@ class KnowledgeBase:
         vectors: Sequence[Sequence[float]] = ()
         if self._embedder is not None and self._index.searches_meaning:
             vectors = await self._embedder.embed_documents(texts)
+            await self._run(self._index.keep_calibration, self._embedder.calibration)
         await self._run(self._index.finish, document, vectors)
 
 

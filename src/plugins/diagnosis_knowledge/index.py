@@ -6,101 +6,162 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import sqlite3
+import uuid
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 from diagnosis.errors import SourceError
+from diagnosis_knowledge.chroma_vectors import ChromaVectors, folder_client, server_client
 from diagnosis_knowledge.documents import Document
 from diagnosis_knowledge.folder_lock import folder_lock
-from diagnosis_knowledge.registry import SCHEMA_VERSION, Registry, StoredChunk
-from diagnosis_knowledge.relevance import FLOOR, Candidate, Question, select
-from diagnosis_knowledge.settings import LOCK_NAME, REGISTRY_NAME, VECTORS_NAME
+from diagnosis_knowledge.registry import SCHEMA_VERSION, Registry
+from diagnosis_knowledge.relevance import FLOOR
+from diagnosis_knowledge.search import Found, Search
+from diagnosis_knowledge.settings import (
+    LOCK_NAME,
+    REGISTRY_NAME,
+    VECTORS_NAME,
+    KnowledgeSettings,
+)
 from diagnosis_knowledge.sharpening import QuestionVector
-from diagnosis_knowledge.vectors import ChromaVectors, MemoryVectors, Vectors
-from diagnosis_knowledge.words import may_be_misspelled, meant, names, query_terms, terms
+from diagnosis_knowledge.vectors import MemoryVectors, Vectors, VectorsUnavailable
 
 NO_EMBEDDING = "none"
-_CANDIDATES = 50
+_log = logging.getLogger(__name__)
 _INTERRUPTED = "indexing was interrupted; add the file again"
 _VECTORS_LOST = "its vectors are missing from the index; add the file again"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What a search found.
+class ChromaServer:
+    """Where the vectors of a folder live if not in it.
 
     Attributes:
-        chunks: relevant ones, best first, at most as many as asked for.
-        matched: how many are relevant.
-        documents, sections: how many were searched.
+        collection: belongs to one folder; other names beginning so are used while reindexing.
     """
 
-    chunks: tuple[StoredChunk, ...]
-    matched: int
-    documents: int
-    sections: int
+    url: str
+    collection: str
 
 
 class Index:
-    """Documents that can be found. Every method runs on the thread that made it."""
+    """Documents that can be found. Every method runs on the thread that made it.
 
-    def __init__(self, folder: Path | None, embedding: str | None, floor: float = FLOOR) -> None:
+    With vectors in the folder one process holds it. With a Chroma server several processes read
+    one folder, and one at a time writes: within `begin_writing` and `end_writing`.
+    """
+
+    def __init__(
+        self,
+        folder: Path | None,
+        embedding: str | None,
+        floor: float = FLOOR,
+        server: ChromaServer | None = None,
+        *,
+        reindexing: bool = False,
+    ) -> None:
         """Open the index of a folder, or an empty one in memory.
 
         Args:
             folder: made where there is none, and locked until `close`; None for memory.
             embedding: the name of the embedding model, or None for word search only.
             floor: the score below which a chunk is a stranger.
+            server: where the vectors live; None for the folder itself.
+            reindexing: whether another model than the index's own is about to replace that.
 
         Raises:
             SourceError: the folder is in use, cannot be used, or belongs to another model.
         """
         self._floor = floor
+        self._folder = folder
+        self._server = server if folder is not None else None
         self._exit = ExitStack()
+        self._writing = ExitStack()
+        self._writers = 0
         try:
-            if folder is not None:
+            if folder is not None and server is None:
                 self._exit.enter_context(folder_lock(folder, LOCK_NAME))
+            elif folder is not None:
+                folder.mkdir(parents=True, exist_ok=True)
             self.registry = _open_registry(folder)
             self._exit.callback(self.registry.close)
-            self.built_with = self._agree_on_model(folder, embedding)
+            self.built_with = self._agree_on_model(folder, embedding, reindexing)
             self._vectors: Vectors | None = None
             if self.built_with != NO_EMBEDDING and embedding is not None:
-                self._vectors = (
-                    MemoryVectors() if folder is None else ChromaVectors(folder / VECTORS_NAME)
-                )
+                self._vectors = self._open_vectors()
                 self._exit.callback(self._vectors.close)
-            self._recover()
+            if not reindexing:
+                self._recover_if_alone()
+        except VectorsUnavailable as error:
+            self._exit.close()
+            raise SourceError(
+                f"The vectors of the knowledge folder {folder} cannot be opened: {error}.",
+                "Look at the Chroma server, or at the folder's files and their permissions.",
+            ) from error
         except BaseException:
             self._exit.close()
             raise
 
     def close(self) -> None:
         """Let go of files and lock."""
+        self._writing.close()
         self._exit.close()
+
+    def begin_writing(self) -> None:
+        """Keep other processes from writing until `end_writing`.
+
+        Raises:
+            SourceError: another process writes now.
+        """
+        if self._server is not None and self._folder is not None and self._writers == 0:
+            self._writing.enter_context(folder_lock(self._folder, LOCK_NAME))
+        self._writers += 1
+
+    def end_writing(self) -> None:
+        """Let other processes write again."""
+        self._writers -= 1
+        if self._writers == 0:
+            self._writing.close()
 
     @property
     def searches_meaning(self) -> bool:
         """Whether questions are compared by embedding, and not by words alone."""
         return self._vectors is not None
 
+    @property
+    def calibration(self) -> str | None:
+        """What is known of the embedding model, as `SharpenedEmbedder.remember` takes it."""
+        return self.registry.about(f"calibration of {self.built_with}")
+
+    def keep_calibration(self, calibration: str | None) -> None:
+        """Keep what was learned of the embedding model for later processes."""
+        if calibration is not None and calibration != self.calibration:
+            self.registry.describe({f"calibration of {self.built_with}": calibration})
+
     def start(self, document: Document) -> list[str]:
         """Begin to index a document; return the texts to embed."""
         self.registry.start(document.document_id, _chunk_ids(document))
-        return [
-            f"{chunk.section}\n{chunk.text}"
-            if chunk.section.startswith(document.title)
-            else f"{document.title}\n{chunk.section}\n{chunk.text}"
-            for chunk in document.chunks
-        ]
+        return [embedded_text(document.title, c.section, c.text) for c in document.chunks]
 
     def finish(self, document: Document, vectors: Sequence[Sequence[float]]) -> None:
-        """Store the vectors and make the document visible, whole."""
+        """Store the vectors and make the document visible, whole.
+
+        Raises:
+            SourceError: the vectors cannot be stored.
+        """
         chunk_ids = _chunk_ids(document)
         if self._vectors is not None:
-            self._vectors.add(chunk_ids, vectors, document.category)
+            try:
+                self._vectors.add(chunk_ids, vectors, document.category)
+            except VectorsUnavailable as error:
+                raise SourceError(
+                    f"The vectors of {document.source} cannot be stored: {error}.",
+                    "Look at the place of the vectors, and add the document again.",
+                ) from error
         self.registry.publish(document, chunk_ids)
         self._sweep()
 
@@ -119,70 +180,89 @@ class Index:
         self, query: str, vector: QuestionVector | None, top_k: int, category: str | None
     ) -> Found:
         """Find the relevant chunks of one category or of all."""
-        documents, sections = self.registry.counts(category)
-        question = self._question(query)
-        lexical = self.registry.matching(question.words, _CANDIDATES, category)
-        similarities: dict[str, float] = {}
-        if self._vectors is not None and vector is not None and sections:
-            cosines = self._vectors.nearest(vector.values, _CANDIDATES, category)
-            missing = [chunk_id for chunk_id in lexical if chunk_id not in cosines]
-            cosines.update(self._vectors.compare(vector.values, missing))
-            similarities = {i: vector.similarity(cosine) for i, cosine in cosines.items()}
-        stored = self.registry.chunks([*dict.fromkeys([*similarities, *lexical])])
-        candidates = [
-            Candidate(
-                chunk_id,
-                similarities.get(chunk_id),
-                frozenset(terms(f"{chunk.title}\n{chunk.section}\n{chunk.text}")),
+        search = Search(self.registry, self._vectors, self._floor)
+        return search.run(query, vector, top_k, category)
+
+    def replacement(self) -> Vectors:
+        """An empty place for the vectors of another model, beside the one in use."""
+        if not isinstance(self._vectors, ChromaVectors):
+            raise SourceError(
+                "Documents that are indexed in memory are embedded anew each time.",
+                "Reindex the knowledge folder, without `plugins.knowledge.paths`.",
             )
-            for chunk_id, chunk in stored.items()
-        ]
-        best = select(candidates, question, self._floor)
-        return Found(tuple(stored[i] for i in best[:top_k]), len(best), documents, sections)
+        self._vectors.drop_others(self._base_name)
+        return self._vectors.beside(f"{self._base_name}-{uuid.uuid4().hex[:8]}")
 
-    def _question(self, query: str) -> Question:
-        """Its words as the documents spell them, and in how many chunks they stand."""
-        named = names(query)
-        words = list(
-            dict.fromkeys([*query_terms(query), *(term for name in named for term in name)])
-        )
-        frequencies = self.registry.frequencies(words)
-        spelled = {word: self._spelled(word) for word in words if not frequencies[word]}
-        frequencies.update(self.registry.frequencies([*spelled.values()]))
-        return Question(
-            words=[*dict.fromkeys(spelled.get(word, word) for word in query_terms(query))],
-            names=[[spelled.get(term, term) for term in name] for name in named],
-            frequencies=frequencies,
-            chunks=self.registry.counts(None)[1],
-        )
+    def replace_vectors(self, vectors: Vectors, embedding: str, calibration: str | None) -> None:
+        """Search by the vectors of another model from now on, all at once."""
+        assert isinstance(vectors, ChromaVectors), "made by `replacement`"  # noqa: S101 - narrows
+        facts = {"embedding": embedding, f"collection {self._base_name}": vectors.name}
+        if calibration is not None:
+            facts[f"calibration of {embedding}"] = calibration
+        self.registry.describe(facts)
+        self.built_with, self._vectors = embedding, vectors
+        vectors.drop_others(self._base_name)
 
-    def _spelled(self, word: str) -> str:
-        if not may_be_misspelled(word):
-            return word
-        return meant(word, self.registry.vocabulary(word[:2])) or word
+    @property
+    def _base_name(self) -> str:
+        return "chunks" if self._server is None else self._server.collection
 
-    def _agree_on_model(self, folder: Path | None, embedding: str | None) -> str:
+    def _open_vectors(self) -> Vectors:
+        if self._folder is None:
+            return MemoryVectors()
+        name = self.registry.about(f"collection {self._base_name}") or self._base_name
+        if self._server is None:
+            return ChromaVectors.opened(folder_client(self._folder / VECTORS_NAME), name)
+        owner = self.registry.about("owner")
+        if owner is None:
+            owner = uuid.uuid4().hex
+            self.registry.describe({"owner": owner})
+        return ChromaVectors.opened(server_client(self._server.url), name, owner)
+
+    def _agree_on_model(self, folder: Path | None, embedding: str | None, reindexing: bool) -> str:
         """The model the index is built with; an empty index takes the one that is there now."""
         known = self.registry.about("embedding")
         if known is None or not self.registry.documents():
             known = embedding or NO_EMBEDDING
-            self.registry.describe("embedding", known)
-        elif embedding is not None and known not in (embedding, NO_EMBEDDING):
+            self.registry.describe({"embedding": known})
+        elif embedding is not None and known not in (embedding, NO_EMBEDDING) and not reindexing:
             raise SourceError(
                 f"The knowledge folder {folder} was built with the embedding {known!r}, not "
                 f"{embedding!r}.",
                 "Embed its documents anew with `diagnosis knowledge reindex`, or set that "
                 "embedding again.",
             )
-        return known
+        return embedding if reindexing and embedding is not None else known
+
+    def _recover_if_alone(self) -> None:
+        """Clean up what a killed process left, unless another process is writing."""
+        if self._server is None:
+            self._recover()
+            return
+        try:
+            self.begin_writing()
+        except SourceError:
+            return  # what looks unfinished is that process's work
+        try:
+            self._recover()
+        finally:
+            self.end_writing()
 
     def _recover(self) -> None:
-        """Clean up what a killed process left, and report its documents as not indexed."""
+        """Report the documents of a killed process as not indexed, and delete its vectors."""
         self.registry.give_up_unfinished(_INTERRUPTED)
         self._sweep()
         if self._vectors is None:
             return
-        lost = set(self.registry.chunk_ids()) - self._vectors.ids()
+        published = set(self.registry.chunk_ids())
+        lost = published - self._vectors.ids()
+        if self._server is not None and lost and lost == published:
+            raise SourceError(
+                f"The Chroma collection {self._base_name!r} holds no vector of the knowledge "
+                f"folder {self._folder}.",
+                "Correct plugins.knowledge.chroma_url or collection, or embed the documents anew "
+                "with `diagnosis knowledge reindex`.",
+            )
         for document_id in {chunk.document_id for chunk in self.registry.chunks([*lost]).values()}:
             self.registry.withdraw(document_id, _VECTORS_LOST)
         self._sweep()
@@ -194,8 +274,24 @@ class Index:
             return  # without the model the vectors cannot be opened: a later process sweeps
         if self._vectors is not None:
             published = set(self.registry.chunk_ids())
-            self._vectors.delete([i for i in strays if i not in published])
+            try:
+                self._vectors.delete([i for i in strays if i not in published])
+            except VectorsUnavailable as error:
+                _log.warning("Old vectors stay for now: %s.", error)
+                return
         self.registry.forget_strays(strays)
+
+
+def server_of(settings: KnowledgeSettings) -> ChromaServer | None:
+    """The Chroma server that settings name, or None for the folder."""
+    if settings.chroma_url is None or settings.paths:
+        return None
+    return ChromaServer(settings.chroma_url, settings.collection)
+
+
+def embedded_text(title: str, section: str, text: str) -> str:
+    """What of a chunk is embedded: where it stands, and its text."""
+    return f"{section}\n{text}" if section.startswith(title) else f"{title}\n{section}\n{text}"
 
 
 def _open_registry(folder: Path | None) -> Registry:

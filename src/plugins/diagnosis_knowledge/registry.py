@@ -9,7 +9,7 @@ until after they are deleted; a killed process leaves nothing that the next one 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -100,7 +100,7 @@ class Registry:
             tables = "SELECT count(*) FROM sqlite_master WHERE name = 'documents'"
             if not self._connection.execute(tables).fetchone()[0]:
                 self._connection.executescript(f"BEGIN;{_SCHEMA}COMMIT;")
-                self.describe("schema", SCHEMA_VERSION)
+                self.describe({"schema": SCHEMA_VERSION})
         except BaseException:
             self._connection.close()
             raise
@@ -114,10 +114,10 @@ class Registry:
         row = self._connection.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
         return None if row is None else str(row[0])
 
-    def describe(self, name: str, value: str) -> None:
-        """Set a fact about the index itself."""
+    def describe(self, facts: Mapping[str, str]) -> None:
+        """Set facts about the index itself, all at once."""
         with self._transaction() as connection:
-            connection.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, value))
+            connection.executemany("INSERT OR REPLACE INTO about VALUES (?, ?)", facts.items())
 
     # --- documents ---------------------------------------------------------------------------
 

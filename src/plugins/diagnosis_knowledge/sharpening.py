@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
+from diagnosis.errors import SourceError
 from diagnosis.plugin import Embedder
 from diagnosis_knowledge.neutral_texts import FORMS, TOPICS
 
@@ -196,6 +197,12 @@ def _sharpened(vectors: Any, mean: Any, language: Any) -> list[list[float]]:
         return []
     import numpy as np
 
+    if len(vectors[0]) != len(mean):
+        raise SourceError(
+            f"The embedding model gave vectors of {len(vectors[0])} dimensions, and the index has "
+            f"{len(mean)}.",
+            "Set the model and the dimensions of the index, or run `diagnosis knowledge reindex`.",
+        )
     centred = np.asarray(vectors) - mean
     centred -= (centred @ language)[:, None] * language
     lengths = np.linalg.norm(centred, axis=1, keepdims=True)

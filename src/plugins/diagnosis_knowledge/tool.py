@@ -127,7 +127,7 @@ class LookupKnowledge:
                 "category": request.category,
                 "documents_searched": found.documents,
                 "sections_searched": found.sections,
-                "retrieval": "MEANING_AND_WORDS" if base.embedding else "WORDS_ONLY",
+                "retrieval": "MEANING_AND_WORDS" if found.by_meaning else "WORDS_ONLY",
             },
             matched=found.matched,
             truncated=truncated if complete else Truncation.SCAN,

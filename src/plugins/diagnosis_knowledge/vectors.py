@@ -1,15 +1,16 @@
-"""Where the chunks' vectors live: Chroma in a folder, or memory for documents of one use.
+"""What the index asks of the place where vectors live, and the place for documents of one use.
 
-Both compare by cosine, for one thread. An id that was never added is left out of every answer.
+All compare by cosine, for one thread. An id that was never added is left out of every answer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Protocol
 
-_BATCH = 1_000  # Chroma refuses batches over about 5,400
+
+class VectorsUnavailable(Exception):
+    """The vectors cannot be read or written now; its text says why, in a few words."""
 
 
 class Vectors(Protocol):
@@ -93,77 +94,3 @@ class MemoryVectors:
     def _unit(self, vector: Sequence[float]) -> Any:
         array = self._numpy.asarray(vector, dtype=self._numpy.float32)
         return array / (self._numpy.linalg.norm(array) or 1.0)
-
-
-class ChromaVectors:
-    """A Chroma collection in a folder of its own.
-
-    Chroma corrupts a folder that two processes use: the caller holds the lock.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        """Open the collection, and make it where there is none. Imports Chroma: 1.5 s."""
-        import chromadb
-        from chromadb.config import Settings
-
-        self._client = chromadb.PersistentClient(
-            str(folder), settings=Settings(anonymized_telemetry=False)
-        )
-        # no embedding function: Chroma's default one would download a model
-        self._collection = self._client.get_or_create_collection(
-            "chunks", embedding_function=None, configuration={"hnsw": {"space": "cosine"}}
-        )
-
-    def add(
-        self, ids: Sequence[str], vectors: Sequence[Sequence[float]], category: str | None
-    ) -> None:
-        """See `Vectors`."""
-        for start in range(0, len(ids), _BATCH):
-            some = ids[start : start + _BATCH]
-            self._collection.upsert(
-                ids=list(some),
-                embeddings=list(vectors[start : start + _BATCH]),
-                metadatas=[{"category": category or ""} for _ in some],
-            )
-
-    def nearest(
-        self, vector: Sequence[float], count: int, category: str | None
-    ) -> dict[str, float]:
-        """See `Vectors`."""
-        vectors: list[Sequence[float] | Sequence[int]] = [vector]
-        found = self._collection.query(
-            query_embeddings=vectors,
-            n_results=count,
-            where=None if category is None else {"category": category},
-            include=["distances"],
-        )
-        distances = (found["distances"] or [[]])[0]
-        return {
-            chunk_id: 1.0 - float(distance)
-            for chunk_id, distance in zip(found["ids"][0], distances, strict=True)
-        }
-
-    def compare(self, vector: Sequence[float], ids: Sequence[str]) -> dict[str, float]:
-        """See `Vectors`."""
-        if not ids:
-            return {}
-        found = self._collection.get(ids=list(ids), include=["embeddings"])
-        memory = MemoryVectors()
-        embeddings: Any = found["embeddings"]
-        memory.add(found["ids"], [] if embeddings is None else embeddings, None)
-        return memory.compare(vector, ids)
-
-    def ids(self) -> set[str]:
-        """See `Vectors`."""
-        return set(self._collection.get(include=[])["ids"])
-
-    def delete(self, ids: Sequence[str]) -> None:
-        """See `Vectors`."""
-        for start in range(0, len(ids), _BATCH):
-            self._collection.delete(ids=list(ids[start : start + _BATCH]))
-
-    def close(self) -> None:
-        """See `Vectors`."""
-        close: Any = getattr(self._client, "close", None)  # not part of Chroma's interface type
-        if close is not None:
-            close()

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from diagnosis.plugin import SourceError
 from diagnosis_knowledge.base import AddedFile, AddStatus, KnowledgeBase
+from diagnosis_knowledge.chroma_vectors import ChromaVectors, folder_client
 from diagnosis_knowledge.chunking import Chunk
 from diagnosis_knowledge.documents import Document, find_files, read_document
 from diagnosis_knowledge.index import Index
 from diagnosis_knowledge.registry import IndexStatus
 from diagnosis_knowledge.settings import VECTORS_NAME, KnowledgeSettings
 from diagnosis_knowledge.sharpening import QuestionVector
-from diagnosis_knowledge.vectors import ChromaVectors
 
 DISK = "# Disk full\n\n## Cause\n\nOld logs fill the volume.\n\n## Action\n\nDelete rotated logs.\n"
 LATENCY = "# Slow answers\n\n## Cause\n\nThe connection pool is exhausted.\n"
@@ -58,7 +58,7 @@ def files_below(folder: Path) -> list[Path]:
 
 
 def vector_ids(folder: Path) -> set[str]:
-    vectors = ChromaVectors(folder / VECTORS_NAME)
+    vectors = ChromaVectors(folder_client(folder / VECTORS_NAME), "chunks")
     try:
         return vectors.ids()
     finally:
@@ -219,7 +219,9 @@ def test_a_document_half_indexed_is_not_found_and_is_cleaned_up(
     index.registry.await_indexing([document])
     index.start(document)
     index.close()
-    vectors = ChromaVectors(folder / VECTORS_NAME)  # written, but never published
+    vectors = ChromaVectors(
+        folder_client(folder / VECTORS_NAME), "chunks"
+    )  # written, but never published
     vectors.add(_strays(folder), [[1.0, 0.0]], None)
     vectors.close()
 

@@ -11,9 +11,9 @@ import pytest
 
 from diagnosis.plugin import SourceError
 from diagnosis_knowledge.base import AddStatus, KnowledgeBase
+from diagnosis_knowledge.chroma_vectors import ChromaVectors, folder_client
 from diagnosis_knowledge.registry import IndexStatus
 from diagnosis_knowledge.settings import VECTORS_NAME, KnowledgeSettings
-from diagnosis_knowledge.vectors import ChromaVectors
 
 ADD_AND_HANG = """
 import asyncio, sys
@@ -86,6 +86,6 @@ async def test_one_process_per_folder_and_kill_9_while_it_indexes(tmp_path: Path
         "c.md": AddStatus.UNCHANGED,
     }
     await base.close()
-    vectors = ChromaVectors(folder / VECTORS_NAME)
+    vectors = ChromaVectors(folder_client(folder / VECTORS_NAME), "chunks")
     assert len(vectors.ids()) == 5
     vectors.close()
