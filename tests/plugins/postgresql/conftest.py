@@ -95,6 +95,11 @@ def evidence_context(*, remaining_s: float = 20, byte_budget: int = 16_384) -> E
     )
 
 
+@pytest.fixture
+def context() -> EvidenceContext:
+    return evidence_context()
+
+
 class Asker:
     """An open tool, asked in one line."""
 
