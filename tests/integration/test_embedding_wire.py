@@ -5,16 +5,23 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import os
+import subprocess
+import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from diagnosis.bootstrap import configured_embedder
+from diagnosis import DiagnosisInput
+from diagnosis.bootstrap import configured_embedder, open_diagnosis
 from diagnosis.errors import ConfigurationError, SourceError
 from diagnosis.models.embedding import RemoteEmbedder
 from diagnosis.models.embedding_settings import EmbeddingModelSettings
+from diagnosis.settings import load_settings
+from diagnosis.testing import ScriptedModel, answer, call, calls, draft_json
 
 KEY = "sk-embedding-0000"
 DIMENSIONS = 16
@@ -28,7 +35,7 @@ def vector(text: str, size: int = DIMENSIONS) -> list[float]:
     return counts
 
 
-def answer(inputs: list[str], size: int = DIMENSIONS) -> dict[str, Any]:
+def embedding_list(inputs: list[str], size: int = DIMENSIONS) -> dict[str, Any]:
     data = [
         {"object": "embedding", "index": index, "embedding": vector(text, size)}
         for index, text in enumerate(inputs)
@@ -44,7 +51,7 @@ def embeds(
 
     async def step(exchange: Any) -> None:
         await asyncio.sleep(delay_s)
-        body = answer(exchange.json["input"])
+        body = embedding_list(exchange.json["input"])
         edit(body)
         reply = chat.reply(200, json.dumps(body))
         await exchange.send(reply.head() + reply.payload)
@@ -240,6 +247,91 @@ async def test_cancelling_ends_the_request(chat, make) -> None:
     assert exchange.gone.is_set()
     assert exchange.closed_at is not None
     assert exchange.closed_at >= cancelled_at
+
+
+# --- through the application ---------------------------------------------------------------------
+
+
+async def command_line(chat, home: Path, *words: str, key: str = KEY) -> tuple[int, str, str]:
+    """Runs `diagnosis knowledge ...` in a process of its own; status, output and errors."""
+    environment = {
+        **os.environ,
+        "XDG_DATA_HOME": str(home),
+        "DIAGNOSIS_EMBEDDING__NAME": "openai:BAAI/bge-m3",
+        "DIAGNOSIS_EMBEDDING__BASE_URL": chat.url,
+        "DIAGNOSIS_EMBEDDING__API_KEY": key,
+    }
+    process = await asyncio.create_subprocess_exec(
+        Path(sys.executable).with_name("diagnosis"),
+        *("knowledge", *words),
+        env=environment,
+        cwd=home,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    out, problems = await process.communicate()
+    assert process.returncode is not None
+    return process.returncode, out.decode(), problems.decode()
+
+
+async def test_adding_and_searching_by_settings_and_a_change_of_model(chat, tmp_path) -> None:
+    document = tmp_path / "disk.md"
+    document.write_text("# Disk full\n\nOld logs fill the volume. Rotate them.\n")
+    chat.plays(embeds(chat))
+    status, out, _ = await command_line(chat, tmp_path, "add", str(document))
+    assert (status, out.split()[0]) == (0, "ADDED")
+    assert {request.json["model"] for request in chat.requests} == {"BAAI/bge-m3"}
+    texts = [text for request in chat.requests for text in request.json["input"]]
+    assert any("Old logs fill the volume" in text for text in texts)
+    before = len(chat.requests)
+    status, out, problems = await command_line(chat, tmp_path, "search", "old logs fill the volume")
+    assert (status, problems) == (0, "")
+    assert "Rotate them" in out
+    assert len(chat.requests) == before + 1  # the neutral texts are not sent again
+
+    chat.plays(chat.reply(503, {}))
+    status, out, problems = await command_line(chat, tmp_path, "search", "old logs fill the volume")
+    assert status == 0
+    assert "Rotate them" in out
+    assert "words alone" in problems
+    document.write_text("# Disk full\n\nSomething new.\n")
+    status, _, problems = await command_line(chat, tmp_path, "add", str(document))
+    assert status == 2
+    assert "HTTP 503" in problems
+    assert "Traceback" not in problems
+    assert KEY not in problems
+
+    chat.plays(embeds(chat))
+    status, out, _ = await command_line(chat, tmp_path, "reindex")
+    assert (status, out) == (0, "Embedded 1 passage anew.\n")
+
+    folder = {"folder": str(tmp_path / "diagnosis" / "knowledge")}
+    offline = load_settings(overrides={"plugins": {"knowledge": folder}})
+    with pytest.raises(ConfigurationError, match="was built with the embedding") as refused:
+        async with open_diagnosis(offline):
+            pass
+    assert "diagnosis knowledge reindex" in refused.value.mend
+
+
+async def test_a_lookup_of_the_application_asks_the_named_model(chat, tmp_path) -> None:
+    document = tmp_path / "disk.md"
+    document.write_text("# Disk full\n\nOld logs fill the volume. Rotate them.\n")
+    chat.plays(embeds(chat))
+    given = {
+        "embedding": {"name": "openai:BAAI/bge-m3", "base_url": chat.url, "api_key": KEY},
+        "plugins": {"knowledge": {"paths": [str(document)]}},
+    }
+    query = {"query": "old logs fill the volume"}
+    asks = json.dumps({"previous_observation": None, "input": query})
+    model = ScriptedModel(calls(call("lookup_knowledge", raw=asks, id="a")), answer(draft_json()))
+    async with open_diagnosis(load_settings(overrides=given), model=model) as diagnosis:
+        outcome = await diagnosis.run(DiagnosisInput(query="why?"))
+        [record] = await diagnosis.invocations(outcome.run_id)
+    projection = json.loads(record.projection or "")
+    assert projection["scope"]["retrieval"] == "MEANING_AND_WORDS"
+    assert "Rotate them" in projection["items"][0]["excerpt"]
+    sent = [text for request in chat.requests for text in request.json["input"]]
+    assert "old logs fill the volume" in sent
 
 
 # --- settings ------------------------------------------------------------------------------------

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
     from diagnosis.harness.cancellation import Cancellation
+    from diagnosis.plugin import Embedder
     from diagnosis_knowledge.base import AddedFile, KnowledgeBase
     from diagnosis_knowledge.settings import KnowledgeSettings
 
@@ -40,7 +42,7 @@ def add(
     """
     from diagnosis_knowledge.documents import find_files, read_all
 
-    settings = _knowledge_settings(config)
+    _knowledge_settings(config)
     # before the folder of the index is made: a path that is wrong leaves nothing behind
     find_files(paths)
     read_all(path for path in paths if path.is_file())
@@ -51,7 +53,7 @@ def add(
             write_json([_fields(file) for file in files])
         return 1 if any(file.status == "FAILED" for file in files) else 0
 
-    _run_with_base(settings, work)
+    _run_with_base(config, work)
 
 
 @app.command("list")
@@ -74,7 +76,7 @@ def list_documents(as_json: options.Json = False, config: options.Config = None)
             typer.echo("The knowledge base is empty; fill it with `diagnosis knowledge add PATH`.")
         return 0
 
-    _run_with_base_if_any(_knowledge_settings(config), work)
+    _run_with_base_if_any(config, work)
 
 
 @app.command("search")
@@ -92,7 +94,10 @@ def search(
         raise InvalidInput("The query is blank.", "Say what to look up.")
 
     async def work(base: KnowledgeBase | None) -> int:
-        chunks = (await base.search(query, top_k, category)).chunks if base else ()
+        found = await base.search(query, top_k, category) if base else None
+        chunks = found.chunks if found else ()
+        if found is not None and not found.by_meaning:
+            typer.echo("Meanings could not be compared: this goes by words alone.", err=True)
         if as_json:
             write_json([_fields(chunk) for chunk in chunks])
             return 0
@@ -102,7 +107,7 @@ def search(
             typer.echo("Nothing relevant enough.")
         return 0
 
-    _run_with_base_if_any(_knowledge_settings(config), work)
+    _run_with_base_if_any(config, work)
 
 
 @app.command("remove")
@@ -122,7 +127,51 @@ def remove(
         typer.echo(f"Removed {document_id}.")
         return 0
 
-    _run_with_base_if_any(_knowledge_settings(config), work)
+    _run_with_base_if_any(config, work)
+
+
+@app.command("reindex")
+def reindex(as_json: options.Json = False, config: options.Config = None) -> None:
+    """Embed everything anew with the embedding model that settings name.
+
+    The old vectors serve until all new ones are there.
+    """
+
+    async def main(_: Cancellation) -> int:
+        from diagnosis_knowledge.reindexing import reindex
+
+        async with _embedder(config) as embedder:
+            count = await reindex(settings, embedder, None if as_json else _tell_reindexed)
+        if as_json:
+            write_json({"passages": count})
+        else:
+            typer.echo(f"Embedded {counted(count, 'passage')} anew.")
+        return 0
+
+    settings = _knowledge_settings(config)
+    if not settings.has_index:
+        raise ConfigurationError(
+            "The knowledge base is empty.", "Fill it with `diagnosis knowledge add PATH`."
+        )
+    raise typer.Exit(run_command(main))
+
+
+def _tell_reindexed(done: int, total: int) -> None:
+    typer.echo(f"{done} of {counted(total, 'passage')}", err=True)
+
+
+@asynccontextmanager
+async def _embedder(config: Path | None) -> AsyncIterator[Embedder | None]:
+    """The embedding model that settings name; None for the offline one."""
+    from diagnosis.bootstrap import configured_embedder
+
+    settings = options.settings_from(config, options.SourceFlags())
+    embedder = configured_embedder(settings.embedding)
+    try:
+        yield embedder
+    finally:
+        if embedder is not None:
+            await embedder.close()
 
 
 def _knowledge_settings(config: Path | None) -> KnowledgeSettings:
@@ -137,11 +186,11 @@ def _knowledge_settings(config: Path | None) -> KnowledgeSettings:
 
 
 def _run_with_base_if_any(
-    settings: KnowledgeSettings, work: Callable[[KnowledgeBase | None], Awaitable[int]]
+    config: Path | None, work: Callable[[KnowledgeBase | None], Awaitable[int]]
 ) -> None:
     """Work that only looks: where there is no index, none is made for it."""
-    if settings.has_index:
-        _run_with_base(settings, work)
+    if _knowledge_settings(config).has_index:
+        _run_with_base(config, work)
 
     async def main(_: Cancellation) -> int:
         return await work(None)
@@ -150,16 +199,19 @@ def _run_with_base_if_any(
 
 
 def _run_with_base(
-    settings: KnowledgeSettings, work: Callable[[KnowledgeBase], Awaitable[int]]
+    config: Path | None, work: Callable[[KnowledgeBase], Awaitable[int]]
 ) -> NoReturn:
+    settings = _knowledge_settings(config)
+
     async def main(_: Cancellation) -> int:
         from diagnosis_knowledge.base import KnowledgeBase
 
-        base = await KnowledgeBase.open(settings)
-        try:
-            return await work(base)
-        finally:
-            await base.close()
+        async with _embedder(config) as embedder:
+            base = await KnowledgeBase.open(settings, embedder)
+            try:
+                return await work(base)
+            finally:
+                await base.close()
 
     raise typer.Exit(run_command(main))
 
