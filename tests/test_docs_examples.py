@@ -24,6 +24,7 @@ from diagnosis.settings import load_settings
 from diagnosis_knowledge.settings import KnowledgeSettings
 from diagnosis_logs.settings import LogsSettings
 from diagnosis_mysql.settings import MysqlSettings
+from diagnosis_postgresql.settings import PostgresqlSettings
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
@@ -31,9 +32,10 @@ PLUGIN_SETTINGS: dict[str, type[BaseModel]] = {
     "logs": LogsSettings,
     "knowledge": KnowledgeSettings,
     "mysql": MysqlSettings,
+    "postgresql": PostgresqlSettings,
 }
 # A block of commands that needs a server or a key is not run here.
-NEEDS_MORE = re.compile(r"mysql|API_KEY", re.IGNORECASE)
+NEEDS_MORE = re.compile(r"mysql|postgresql|API_KEY", re.IGNORECASE)
 # Exit statuses of commands that end well; a diagnosis may be verified in full, or not.
 ENDS_WELL = {"ask": {0, 3}, "demo": {0, 3}}
 

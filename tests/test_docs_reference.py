@@ -26,6 +26,7 @@ from diagnosis.settings import ChatModelSettings, Settings, ToolSettings
 from diagnosis_knowledge.settings import KnowledgeSettings
 from diagnosis_logs.settings import LogsSettings
 from diagnosis_mysql.settings import MysqlSettings
+from diagnosis_postgresql.settings import PostgresqlSettings
 
 DOCS = Path(__file__).parents[1] / "docs"
 RECORD_ONLY = {ErrorCode.PROTOCOL_VIOLATION, ErrorCode.STOP_DELIVERED, ErrorCode.ABORTED}
@@ -62,6 +63,7 @@ def test_limits_are_documented_with_their_defaults() -> None:
         ("### `[plugins.logs]`", LogsSettings),
         ("### `[plugins.knowledge]`", KnowledgeSettings),
         ("### `[plugins.mysql]`", MysqlSettings),
+        ("### `[plugins.postgresql]`", PostgresqlSettings),
     ],
 )
 def test_settings_are_documented_with_their_defaults(heading: str, model: type[BaseModel]) -> None:

@@ -27,6 +27,7 @@ def ask(
     logs: options.Logs = None,
     knowledge: options.Knowledge = None,
     mysql: options.Mysql = None,
+    postgresql: options.Postgresql = None,
     at: options.At = None,
     zone: options.Zone = None,
     session: Annotated[
@@ -43,7 +44,7 @@ def ask(
     from diagnosis.cli.times import reference_time
 
     question = question_of(query)
-    flags = options.SourceFlags(logs, knowledge, mysql, zone, model)
+    flags = options.SourceFlags(logs, knowledge, mysql, postgresql, zone, model)
     settings = options.settings_from(config, flags)
 
     async def main(cancellation: Cancellation) -> int:
@@ -114,7 +115,7 @@ async def diagnose(
             if not diagnosis.boundary.registry.names:
                 raise ConfigurationError(
                     "There is nothing to look at: no source of evidence is configured.",
-                    "Give one with --logs PATH, --knowledge PATH or --mysql URL.",
+                    "Give one with --logs PATH, --knowledge PATH, --mysql URL or --postgresql URL.",
                 )
             outcome = await diagnosis.run(
                 question,

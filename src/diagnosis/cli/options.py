@@ -50,6 +50,14 @@ Mysql = Annotated[
         "--mysql", metavar="URL", help="mysql://user:password@host:3306/database; read only."
     ),
 ]
+Postgresql = Annotated[
+    str | None,
+    typer.Option(
+        "--postgresql",
+        metavar="URL",
+        help="postgresql://user:password@host:5432/database; read only.",
+    ),
+]
 Model = Annotated[
     str | None,
     typer.Option("--model", metavar="NAME", help="`offline` (rules) or PROVIDER:MODEL."),
@@ -81,6 +89,7 @@ class SourceFlags:
     logs: list[Path] | None = None
     knowledge: list[Path] | None = None
     mysql: str | None = None
+    postgresql: str | None = None
     zone: str | None = None
     model: str | None = None
 
@@ -93,6 +102,8 @@ class SourceFlags:
             plugins["knowledge"] = {"paths": [str(each) for each in self.knowledge]}
         if self.mysql is not None:
             plugins["mysql"] = {"url": self.mysql}
+        if self.postgresql is not None:
+            plugins["postgresql"] = {"url": self.postgresql}
         given: dict[str, Any] = {"plugins": plugins} if plugins else {}
         if self.zone is not None:
             given["zone"] = self.zone

@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
-NEVER_READABLE = frozenset({"mysql", "sys"})
-"""Schemas that hold accounts, password hashes and the server's own procedures."""
+NEVER_READABLE = frozenset({"mysql"})
+"""Schemas that hold accounts and password hashes."""
 
 SERVER_SCHEMAS = ("information_schema", "performance_schema")
 """Read by default beside the URL's database: where a server describes itself."""
@@ -24,7 +24,7 @@ class MysqlSettings(BaseModel):
         tls_ca: PEM file of the authority that signed the server's certificate; by default those
             the system trusts. Naming one turns `tls` on.
         schemas: the schemas that may be read, and no others; by default the URL's database,
-            `information_schema` and `performance_schema`. `mysql` and `sys` never.
+            `information_schema` and `performance_schema`. `sys` where it is named, `mysql` never.
         row_limit: rows of one result at most.
         text_bytes: UTF-8 bytes that one text value keeps; the rest is cut with a mark. SHOW and
             EXPLAIN keep as much as the model can be shown, as one text is all they bring.

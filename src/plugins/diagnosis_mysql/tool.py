@@ -94,6 +94,6 @@ def _readable_schemas(settings: MysqlSettings, address: ServerAddress) -> tuple[
         raise SourceError(
             f"The database {own!r} of the MySQL URL may not be read.",
             "Name another database in the URL, or add it to schemas of [plugins.mysql]; "
-            "mysql and sys can never be read.",
+            "mysql can never be read.",
         )
     return schemas

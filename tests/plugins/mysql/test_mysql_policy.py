@@ -294,8 +294,16 @@ def test_settings_can_take_the_servers_schemas_away() -> None:
 
 
 def test_a_list_that_names_mysql_still_does_not_open_it() -> None:
-    policy = QueryPolicy(LANGUAGE, ("shop", "mysql", "sys"))
+    policy = QueryPolicy(LANGUAGE, ("shop", "mysql"))
     assert reason("SELECT * FROM mysql.user", policy) == "SCHEMA_NOT_ALLOWED"
+
+
+def test_sys_is_read_where_the_settings_name_it_and_its_functions_never_are() -> None:
+    policy = QueryPolicy(LANGUAGE, ("shop", "sys"))
+    assert reason("SELECT * FROM sys.innodb_lock_waits", policy) is None
+    assert reason("SELECT * FROM SYS.processlist", policy) is None
+    assert reason("SELECT * FROM sys.processlist") == "SCHEMA_NOT_ALLOWED"
+    assert reason("SELECT sys.format_bytes(1)", policy) == "FUNCTION_NOT_ALLOWED"
 
 
 def test_a_refused_statement_is_not_written_to_a_log(caplog: pytest.LogCaptureFixture) -> None:

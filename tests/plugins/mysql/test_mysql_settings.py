@@ -73,7 +73,7 @@ def test_a_malformed_url_is_told_without_quoting_it(url: str) -> None:
         {"row_limit": 0},
         {"timeout_s": float("nan")},
         {"schemas": ["mysql"]},
-        {"schemas": ["SYS"]},
+        {"schemas": ["MySQL"]},
         {"schemas": [""]},
     ],
 )
@@ -88,7 +88,7 @@ def test_wrong_settings_are_refused_and_their_values_not_printed(wrong: dict[str
     ("url", "schemas"),
     [
         ("mysql://root@h/mysql", None),
-        ("mysql://root@h/Sys", None),
+        ("mysql://root@h/MySQL", None),
         ("mysql://root@h/shop", ("other",)),
     ],
 )
