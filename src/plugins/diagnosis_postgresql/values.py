@@ -103,9 +103,9 @@ class Column:
             text_bytes: UTF-8 bytes a text may keep.
             describes: whether the statement is SHOW or EXPLAIN; the value is then a plain text.
         """
-        text, length = raw if raw is not None else (None, None)
-        if text is None:
+        if raw is None or raw[0] is None:
             return None
+        text, length = raw
         if describes:
             return cut_text(str(text).encode(), text_bytes)
         if self.type == "bytea" and self.kind == "scalar":

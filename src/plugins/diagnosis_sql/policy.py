@@ -26,7 +26,7 @@ from diagnosis_sql.sent_text import check_sent_text
 
 _QUERIES = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values)
 
-_NEVER_NODES = (
+_NEVER_NODES: tuple[type[exp.Expr], ...] = (
     exp.Command,
     exp.DDL,
     DML,
@@ -141,7 +141,7 @@ class QueryPolicy:
         """An allow-list for the statement, and nothing in it that writes, locks or assigns."""
         allowed = isinstance(statement, _QUERIES)
         allowed = allowed or (not describes and self._language.is_description(statement))
-        never = (*_NEVER_NODES, *self._language.never_nodes)
+        never: tuple[type[exp.Expr], ...] = (*_NEVER_NODES, *self._language.never_nodes)
         if not allowed or any(isinstance(node, never) for node in statement.walk()):
             raise QueryRejected(QueryRejection.STATEMENT_NOT_ALLOWED)
 

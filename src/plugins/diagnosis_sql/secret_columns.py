@@ -120,8 +120,8 @@ class _Reading:
         for alias in self._statement.find_all(exp.Alias):
             if any(self._secret_nodes(alias.this)):
                 yield alias.alias.casefold()
-        for alias in self._statement.find_all(exp.TableAlias):
-            yield from self._renamed(alias)
+        for renaming in self._statement.find_all(exp.TableAlias):
+            yield from self._renamed(renaming)
 
     def _renamed(self, alias: exp.TableAlias) -> Iterator[str]:
         """Names that `AS x(a, b)` gives to secrets."""

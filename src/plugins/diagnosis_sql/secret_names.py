@@ -35,6 +35,8 @@ _FORMS = words(
     temp tmp
     """
 )
+# what begins the name of a yes or no
+_QUESTIONS = frozenset({"has", "is", "needs", "requires", "use", "uses", "no", "without"})
 _CHINESE = re.compile(r"(密码|口令|密钥|私钥|令牌|凭证)(哈希|值|密文|明文)?\Z")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _NUMBERED = re.compile(r"(?<=[a-z])[0-9]{1,2}\Z")
@@ -51,7 +53,7 @@ def names_a_secret(column: str) -> bool:
     words = [word.lower() for word in _WORD.findall(column)]
     while len(words) > 1 and (words[-1] in _FORMS or words[-1].isdigit()):
         words.pop()
-    if not words:
+    if not words or words[0] in _QUESTIONS:
         return False
     last = _NUMBERED.sub("", words[-1])
     return last in _SECRETS or ".".join([*words[-2:-1], last]) in _PAIRS
