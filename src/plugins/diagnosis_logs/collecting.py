@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from datetime import tzinfo
 from typing import Protocol
 
@@ -17,21 +17,98 @@ from diagnosis_logs.records import Record
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
-    """A record that passes every filter.
+class Origin:
+    """The file that a record stands in.
 
     Attributes:
-        level: the one it states.
-        severity: the one it ranks by: `level`, or ERROR where its text is clearly one.
-        fields: reads more of it.
+        source: the name of its set, as a request may give it.
+        file: its own name; the same where a source is one file.
+        order: its place in the set, 0 for the oldest.
+        by_offset: whether records are placed by byte and not by line.
     """
 
-    record: Record
     source: str
-    level: Level | None
-    severity: Level | None
-    service: str
-    fields: RecordFields
+    file: str
+    order: int
+    by_offset: bool
+
+
+@dataclass(slots=True)
+class Place:
+    """Where the first line of a record stands.
+
+    Attributes:
+        at: byte offset or number of the line, as the origin says.
+        line: the number of the line, from 1; None where the file is too large to count.
+        lines: how many lines the record has.
+        before, after: lines around it, where the collector wants neighbours.
+    """
+
+    origin: Origin
+    at: int
+    line: int | None
+    lines: int
+    before: list[str] = field(default_factory=list)
+    after: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, match: Match) -> Place:
+        """The place of a match."""
+        at = match.record.place
+        line = None if match.origin.by_offset else at
+        return cls(match.origin, at, line, 1 + len(match.record.more))
+
+    @property
+    def key(self) -> tuple[str, int, int]:
+        """Its order among all places."""
+        return self.origin.source, self.origin.order, self.at
+
+    @property
+    def identity(self) -> str:
+        """One string for it, the same in every mode."""
+        return f"{self.origin.file}{f'@{self.at}' if self.line is None else f':{self.line}'}"
+
+    def fields(self) -> dict[str, JsonValue]:
+        """How an item tells it."""
+        fields: dict[str, JsonValue] = {"source": self.origin.source}
+        if self.origin.file != self.origin.source:
+            fields["file"] = self.origin.file
+        if self.line is None:
+            fields["offset"] = self.at
+        else:
+            fields["line"] = self.line
+        return fields
+
+
+class Match:
+    """A record that passes every filter; it is read no further than it is asked."""
+
+    __slots__ = ("_level", "_level_known", "fields", "origin", "record")
+
+    def __init__(self, record: Record, origin: Origin, fields: RecordFields) -> None:
+        self.record = record
+        self.origin = origin
+        self.fields = fields
+        self._level: Level | None = None
+        self._level_known = False
+
+    @property
+    def level(self) -> Level | None:
+        """The level it states."""
+        if not self._level_known:
+            self._level = self.fields.level(self.record)
+            self._level_known = True
+        return self._level
+
+    @property
+    def severity(self) -> Level | None:
+        """The level it ranks by: the stated one, else what its status or words tell."""
+        return self.fields.severity(self.record, self.level)
+
+    @property
+    def service(self) -> str:
+        """The service it is of."""
+        return self.fields.service(self.record)
 
 
 class Collector(Protocol):
@@ -39,14 +116,14 @@ class Collector(Protocol):
 
     Attributes:
         with_earlier: whether it wants the matches of the window before, too.
-        with_neighbours: whether it wants to see every record.
+        neighbours: how many lines around each match it wants to see.
     """
 
     with_earlier: bool
-    with_neighbours: bool
+    neighbours: int
 
-    def begin_source(self) -> None:
-        """The next records are of another file."""
+    def skipped(self) -> None:
+        """The next record does not follow the last one directly."""
         ...
 
     def add(self, match: Match) -> None:
@@ -58,7 +135,11 @@ class Collector(Protocol):
         ...
 
     def passed(self, record: Record) -> None:
-        """See a record, matching or not, after `add`."""
+        """See a record, matching or not, after `add`; only of files read from their beginning."""
+        ...
+
+    def places(self) -> Iterable[Place]:
+        """The places that may be shown, as far as is known now."""
         ...
 
     @property

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import tzinfo
 
 from pydantic import JsonValue
 
 from diagnosis.plugin import EvidenceItem
-from diagnosis_logs.collecting import Match
+from diagnosis_logs.collecting import Match, Place
 from diagnosis_logs.cursor import SortKey
 from diagnosis_logs.levels import Level
 from diagnosis_logs.records import Record
@@ -42,7 +42,7 @@ class HistogramCollector:
 
     def __init__(self, window: Window, limit: int) -> None:
         self.with_earlier = False
-        self.with_neighbours = False
+        self.neighbours = 0
         self.overflowed = False
         self.width_s = bucket_seconds(window, limit)
         self._start = window.start
@@ -50,7 +50,7 @@ class HistogramCollector:
         self._lines = 0
         self._without_time = 0
 
-    def begin_source(self) -> None:
+    def skipped(self) -> None:
         """Nothing to forget."""
 
     def add(self, match: Match) -> None:
@@ -71,6 +71,10 @@ class HistogramCollector:
 
     def passed(self, record: Record) -> None:
         """Never asked for."""
+
+    def places(self) -> Iterable[Place]:
+        """None: a bucket stands nowhere."""
+        return ()
 
     @property
     def matched(self) -> int:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import tzinfo
 
 from pydantic import JsonValue
 
 from diagnosis.plugin import EvidenceItem
-from diagnosis_logs.collecting import Match
+from diagnosis_logs.collecting import Match, Place
 from diagnosis_logs.cursor import SortKey
 from diagnosis_logs.page import shortened
 from diagnosis_logs.records import Record
 from diagnosis_logs.timestamps import iso
 
-KEY_SHAPE = (int, str, int)
+KEY_SHAPE = (int, str, int, int)
 _NO_TIME = 1 << 62  # records without a time come last
 _TEXT_CHARACTERS = 4_000
 _CONTEXT_CHARACTERS = 400
@@ -25,8 +25,7 @@ _CONTEXT_CHARACTERS = 400
 @dataclass(slots=True)
 class _Hit:
     match: Match
-    before: list[str]
-    after: list[str] = field(default_factory=list)
+    place: Place
 
 
 class LineCollector:
@@ -40,7 +39,7 @@ class LineCollector:
 
     def __init__(self, limit: int, after: SortKey | None, context_lines: int) -> None:
         self.with_earlier = False
-        self.with_neighbours = context_lines > 0
+        self.neighbours = context_lines
         self.matched = 0
         self.overflowed = False
         self._keep = limit + 1  # one more tells whether any are left
@@ -51,23 +50,29 @@ class LineCollector:
         self._recent: deque[str] = deque(maxlen=context_lines)
         self._open: list[_Hit] = []
 
-    def begin_source(self) -> None:
-        """Forget the lines of the source before."""
+    def skipped(self) -> None:
+        """Forget the lines before: they are no neighbours of the next."""
         self._recent.clear()
         self._open = []
 
     def add(self, match: Match) -> None:
         """Take a matching record."""
         self.matched += 1
-        instant = match.record.instant
-        key: SortKey = (_NO_TIME if instant is None else instant, match.source, match.record.number)
+        instant, origin = match.record.instant, match.origin
+        key: SortKey = (
+            _NO_TIME if instant is None else instant,
+            origin.source,
+            origin.order,
+            match.record.place,
+        )
         if self._after is not None and key <= self._after:
             return
         if self._worst is not None and key > self._worst:
             return
-        hit = _Hit(match, list(self._recent))
+        hit = _Hit(match, Place.of(match))
         self._hits[key] = hit
-        if self._context_lines:
+        if self._context_lines and not origin.by_offset:
+            hit.place.before = list(self._recent)
             self._open.append(hit)
         if len(self._hits) >= 2 * self._keep:
             kept = sorted(self._hits)[: self._keep]
@@ -82,10 +87,14 @@ class LineCollector:
         wanted = self._context_lines
         for hit in self._open:
             if hit.match.record is not record:
-                missing = wanted - len(hit.after)
-                hit.after += [_context(line) for line in record.lines[:missing]]
-        self._open = [hit for hit in self._open if len(hit.after) < wanted]
-        self._recent.extend(_context(line) for line in record.lines[-wanted:])
+                missing = wanted - len(hit.place.after)
+                hit.place.after += record.lines[:missing]
+        self._open = [hit for hit in self._open if len(hit.place.after) < wanted]
+        self._recent.extend(record.lines[-wanted:])
+
+    def places(self) -> Iterable[Place]:
+        """Those of the kept records."""
+        return (hit.place for hit in self._hits.values())
 
     def items(self, zone: tzinfo) -> Iterator[tuple[SortKey, EvidenceItem]]:
         """The kept records in order, one more than the limit where there are more."""
@@ -107,12 +116,11 @@ def _item(hit: _Hit, zone: tzinfo) -> EvidenceItem:
         "timestamp": None if record.instant is None else iso(record.instant, zone),
         "level": None if match.level is None else match.level.name,
         "service": match.service,
-        "source": match.source,
-        "line": record.number,
+        **hit.place.fields(),
         "text": shortened(record.text, _TEXT_CHARACTERS),
     }
-    if hit.before:
-        fields["before"] = list(hit.before)
-    if hit.after:
-        fields["after"] = list(hit.after)
-    return EvidenceItem(identity=f"{match.source}:{record.number}", fields=fields)
+    if hit.place.before:
+        fields["before"] = list(map(_context, hit.place.before))
+    if hit.place.after:
+        fields["after"] = list(map(_context, hit.place.after))
+    return EvidenceItem(identity=hit.place.identity, fields=fields)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from pydantic import JsonValue
 
-from diagnosis_logs.shapes import RecordStarts
+from diagnosis_logs.shapes import RecordStarts, Start
 
 # A record beyond these bounds is split; every line stays searchable in bounded memory.
 RECORD_LINES = 1_000
@@ -17,7 +17,8 @@ class Record:
     """One event of a log.
 
     Attributes:
-        number: its first line, counted from 1.
+        place: where its first line stands in its file: a byte offset, or the number of the line
+            (from 1) in a file that is read from its beginning only.
         instant: microseconds since 1970, or None where the file has no times.
         first: its first line.
         body: where in `first` the stamp ends.
@@ -25,22 +26,27 @@ class Record:
         more: its further lines.
     """
 
-    __slots__ = ("body", "data", "first", "instant", "more", "number")
+    __slots__ = ("body", "data", "first", "instant", "more", "place")
 
     def __init__(
         self,
-        number: int,
+        place: int,
         instant: int | None,
         first: str,
         body: int,
         data: dict[str, JsonValue] | None,
     ) -> None:
-        self.number = number
+        self.place = place
         self.instant = instant
         self.first = first
         self.body = body
         self.data = data
         self.more: list[str] = []
+
+    @property
+    def number(self) -> int:
+        """The number of its first line, where the file is read from its beginning."""
+        return self.place
 
     @property
     def text(self) -> str:
@@ -53,45 +59,71 @@ class Record:
         return [self.first, *self.more]
 
 
+class RecordBuilder:
+    """Puts lines together to records, one after the other.
+
+    Args:
+        begin: says what begins with a line.
+
+    Attributes:
+        current: the record that the next line may belong to.
+    """
+
+    def __init__(self, begin: Callable[[str], Start | None]) -> None:
+        self._begin = begin
+        self._characters = 0
+        self.current: Record | None = None
+        self._instant: int | None = None
+
+    def add(self, place: int, line: str) -> Record | None:
+        """Take the next line; the record that it ends, if it ends one."""
+        found = self._begin(line)
+        current = self.current
+        if found is not None:
+            self.current = Record(place, found[0], line, found[1], found[2])
+            self._instant = found[0]
+            self._characters = 0
+            return current
+        if (
+            current is not None
+            and len(current.more) < RECORD_LINES
+            and self._characters <= RECORD_CHARACTERS
+        ):
+            current.more.append(line)
+            self._characters += len(line)
+            return None
+        # a record that is split goes on at the same time; one before the first start has none
+        blank = not line or line.isspace()
+        self.current = None if blank else Record(place, self._instant, line, 0, None)
+        self._characters = len(line)
+        return current
+
+    def forget(self) -> None:
+        """Begin anew: the next line does not follow the last one."""
+        self.current = None
+
+
 def read_records(
-    blocks: Iterable[list[str]], starts: RecordStarts, *, timed: bool, first_number: int = 1
+    blocks: Iterable[list[str]], starts: RecordStarts, *, after: Iterable[str] = ()
 ) -> Iterator[Record]:
-    """Put lines together to records, in file order.
+    """Put the lines of a file, read from its beginning, together to records.
 
     Args:
         blocks: the lines.
         starts: recognises the beginnings.
-        timed: False for a file without times: every line is then a record of its own.
-        first_number: the number of the first line.
+        after: lines of the next file of the set that belong to the last record of this one.
 
     Yields:
         Records. Lines before the first beginning form records without a time.
     """
-    number = first_number - 1
-    current: Record | None = None
-    characters = 0
-    begin = starts.start
+    builder = RecordBuilder(starts.start)
+    number = 0
     for block in blocks:
         for line in block:
             number += 1
-            found = begin(line) if timed else None
-            if found is not None:
-                if current is not None:
-                    yield current
-                current = Record(number, found[0], line, found[1], found[2])
-                characters = 0
-            elif current is None:
-                if line and not line.isspace():
-                    current = Record(number, None, line, 0, None)
-                    characters = len(line)
-            elif not timed or len(current.more) >= RECORD_LINES or characters > RECORD_CHARACTERS:
-                yield current
-                instant = current.instant
-                blank = not line or line.isspace()
-                current = None if blank else Record(number, instant, line, 0, None)
-                characters = len(line)
-            else:
-                current.more.append(line)
-                characters += len(line)
-    if current is not None:
-        yield current
+            ended = builder.add(number, line)
+            if ended is not None:
+                yield ended
+    if builder.current is not None:
+        builder.current.more += after
+        yield builder.current

@@ -1,19 +1,34 @@
-"""Scanning files for the records that a request asks for; runs in a thread and stops when told."""
+"""Scanning sources for the records that a request asks for; runs in a thread and stops when told.
+
+Files that can be read anywhere are searched where the window lies and where the text filter may
+match; the others are read from their beginning. Either way each record is tested as a whole.
+"""
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import tzinfo
+from itertools import groupby, pairwise
 
+from diagnosis_logs.candidates import spans
 from diagnosis_logs.collecting import Collector, Match
-from diagnosis_logs.fields import RecordFields, severity
-from diagnosis_logs.filters import TextTest
+from diagnosis_logs.fields import RecordFields
+from diagnosis_logs.filters import TextFilter
 from diagnosis_logs.levels import Level
-from diagnosis_logs.reading import Binary, Halt, ScanStopped, Unreadable, read_blocks, sample_of
+from diagnosis_logs.parts import Part, around, link, open_part, unchanged
+from diagnosis_logs.reading import Binary, Halt, ScanStopped, Unreadable, read_blocks
+from diagnosis_logs.record_reader import RecordReader
 from diagnosis_logs.records import Record, read_records
 from diagnosis_logs.request import Window
-from diagnosis_logs.shapes import RecordStarts, Shape, learn_shape
+from diagnosis_logs.seeking import DISORDER, SMALL_BYTES, NotOrdered, TimeIndex, TimeRange
+from diagnosis_logs.snapshot import Snapshot
 from diagnosis_logs.sources import LogFile
+
+# In larger files a line is told by its offset: its number would take a reading of all before it.
+NUMBERED_BYTES = 256 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +37,14 @@ class Question:
 
     Attributes:
         window: which records.
-        passes: the text filters, or None.
+        text: the text filters, or None.
         least: the least level, or None.
         service: in lower case, or None.
         zone: of log times that carry none.
     """
 
     window: Window
-    passes: TextTest | None
+    text: TextFilter | None
     least: Level | None
     service: str | None
     zone: tzinfo
@@ -37,15 +52,16 @@ class Question:
 
 @dataclass(slots=True)
 class Coverage:
-    """What a scan saw of one file.
+    """What a scan saw of one source.
 
     Attributes:
-        first, last: earliest and latest time in it, as far as it was read; None without times.
-        timed: whether it has times at all; a file without is searched whole.
+        first, last: earliest and latest time in it, as far as is known; None without times.
+        timed: whether it has times at all; a source without is searched whole.
+        ordered: whether its files are in order of time; one that is not is read whole.
         log: whether it is a log at all.
-        failed: whether it could not be read (to its end).
+        failed: whether a file of it could not be read (to its end).
         reached: whether its reading began.
-        read: whether it was read to its end.
+        read: whether all that the window may hold was read.
         without_level: records of the window that were left out only because they have no level.
     """
 
@@ -53,112 +69,262 @@ class Coverage:
     first: int | None = None
     last: int | None = None
     timed: bool = True
+    ordered: bool = True
     log: bool = True
     failed: bool = False
     reached: bool = False
     read: bool = False
     without_level: int = 0
 
+    def saw(self, first: int | None, last: int | None) -> None:
+        """Note times of a part."""
+        if first is not None:
+            self.first = first if self.first is None else min(self.first, first)
+        if last is not None:
+            self.last = last if self.last is None else max(self.last, last)
+
 
 def scan(
     files: list[LogFile], question: Question, collector: Collector, halt: Halt
 ) -> list[Coverage]:
-    """Search files one after the other.
+    """Search sources one after the other.
+
+    Args:
+        files: those of one source stand together, the oldest first.
+        question: what to search for.
+        collector: takes what is found.
+        halt: ends the search.
 
     Returns:
-        One coverage for each log, in order; those that failed, or that time did not reach, have
-        `read` False. A binary file in a folder is no log.
+        One coverage for each source that is a log, in order; those that failed, or that time did
+        not reach, have `read` False. A binary file in a folder is no log.
     """
-    coverages = [Coverage(file.source) for file in files]
+    sources = [list(group) for _, group in groupby(files, key=lambda file: file.source)]
+    coverages = [Coverage(members[0].source) for members in sources]
     try:
-        for file, coverage in zip(files, coverages, strict=True):
+        for members, coverage in zip(sources, coverages, strict=True):
             halt.check()
-            try:
-                _scan_file(file, question, collector, halt, coverage)
-            except Binary:
-                coverage.log = not file.in_folder
-                coverage.failed = True
-            except Unreadable:
-                coverage.failed = True
-            else:
-                coverage.read = True
+            with ExitStack() as opened:
+                _SourceScan(question, collector, halt, coverage).scan(members, opened)
     except ScanStopped:
         pass  # what was found so far is told as such: the coverages say what was not read
     return [coverage for coverage in coverages if coverage.log]
 
 
-def modified(file: LogFile) -> int:
-    """When the file was last written, as an instant.
+class _SourceScan:
+    def __init__(
+        self, question: Question, collector: Collector, halt: Halt, coverage: Coverage
+    ) -> None:
+        self._question = question
+        self._collector = collector
+        self._halt = halt
+        self._coverage = coverage
+        window = question.window
+        self._start, self._end = window.start, window.end
+        self._earliest = window.before.start if collector.with_earlier else window.start
 
-    Raises:
-        Unreadable: it is gone.
-    """
-    try:
-        return file.path.stat().st_mtime_ns // 1_000
-    except OSError as error:
-        raise Unreadable("gone") from error
-
-
-def shape_of(file: LogFile) -> Shape:
-    """The shape of a file's lines.
-
-    Raises:
-        Unreadable: it cannot be read, or is binary.
-    """
-    return learn_shape(sample_of(file.path))
-
-
-def _scan_file(
-    file: LogFile, question: Question, collector: Collector, halt: Halt, coverage: Coverage
-) -> None:
-    shape = shape_of(file)
-    coverage.timed = shape.timed
-    coverage.reached = True
-    starts = RecordStarts(shape, question.zone, modified(file))
-    fields = RecordFields(shape, file.service)
-    records = read_records(read_blocks(file.path, halt), starts, timed=shape.timed)
-    window = question.window
-    start, end = window.start, window.end
-    earliest = window.before.start if collector.with_earlier else start
-    neighbours = collector.with_neighbours
-    collector.begin_source()
-    first, last = None, None
-    try:
-        for record in records:
-            instant = record.instant
-            if instant is None:
-                wanted = not shape.timed
-            else:
-                if first is None or last is None:
-                    first = last = instant
-                elif instant > last:
-                    last = instant
-                elif instant < first:
-                    first = instant
-                wanted = earliest <= instant < end
-            if wanted and (match := _match(record, file, fields, question)) is not None:
-                within = instant is None or instant >= start
-                if question.least is not None and match.severity is None:
-                    coverage.without_level += within
-                elif within:
-                    collector.add(match)
+    def scan(self, members: list[LogFile], opened: ExitStack) -> None:
+        """Search the files of one source."""
+        coverage = self._coverage
+        parts = self._open(members, opened)
+        if not parts:
+            return
+        link(parts, self._question.zone)
+        coverage.timed = any(part.shape.timed for part in parts)
+        coverage.reached = True
+        complete = True
+        elsewhere = self._elsewhere(parts)
+        for number, part in enumerate(parts):
+            if number in elsewhere:
+                coverage.saw(part.first, None)
+                continue
+            before = parts[number - 1] if number else None
+            following = parts[number + 1] if number + 1 < len(parts) else None
+            try:
+                if part.snapshot is None:
+                    self._stream(part, following)
                 else:
-                    collector.add_earlier(match)
-            if neighbours:
-                collector.passed(record)
-    finally:
-        coverage.first, coverage.last = first, last
+                    self._plain(part, part.snapshot)
+                    complete = complete and part.snapshot.intact
+                    self._settle(part, part.snapshot, before, following)
+            except Unreadable:
+                coverage.failed = True
+        coverage.read = complete and not coverage.failed
 
+    def _open(self, members: list[LogFile], opened: ExitStack) -> list[Part]:
+        """Open all files of the source before any is read: a rotation must not hide one."""
+        coverage = self._coverage
+        parts: list[Part] = []
+        binary = 0
+        for order, file in enumerate(members):
+            self._halt.check()
+            try:
+                part = open_part(file, order, self._question.zone, opened)
+            except Binary:
+                binary += 1
+                coverage.failed = coverage.failed or not file.in_folder
+            except Unreadable:
+                coverage.failed = True
+            else:
+                parts.append(part)
+        if binary == len(members):
+            coverage.log = not all(file.in_folder for file in members)
+            coverage.failed = True
+        if len(members) > 1 and not all(map(unchanged, parts)):
+            coverage.failed = True  # rotated while it was opened: some lines may be missing
+        seen: set[tuple[int, int]] = set()
+        once = []
+        for part in parts:
+            identity = None if part.snapshot is None else part.snapshot.identity
+            if identity is None or identity not in seen:
+                once.append(part)
+            if identity is not None:
+                seen.add(identity)
+        return once
 
-def _match(record: Record, file: LogFile, fields: RecordFields, question: Question) -> Match | None:
-    """The record where it passes; one without a level passes here whatever level is asked for."""
-    if question.passes is not None and not question.passes(record.text):
+    def _elsewhere(self, parts: list[Part]) -> set[int]:
+        """The packed parts that cannot hold a record of the window, by the times around them."""
+        firsts = [part.first for part in parts]
+        known = [first for first in firsts if first is not None]
+        if len(known) < len(firsts) or any(a > b + DISORDER for a, b in pairwise(known)):
+            return set()
+        return {
+            number
+            for number, (first, following) in enumerate(pairwise(known))
+            if parts[number].snapshot is None
+            and not parts[number].shape.in_order_only
+            and (following + DISORDER < self._earliest or first - DISORDER >= self._end)
+        }
+
+    def _stream(self, part: Part, following: Part | None) -> None:
+        """Read a file from its beginning."""
+        collector = self._collector
+        starts = part.starts(self._question.zone)
+        if part.shape.in_order_only:
+            starts.rehearse(read_blocks(part.file.path, self._halt))
+        blocks = read_blocks(part.file.path, self._halt)
+        if collector.neighbours:
+            collector.skipped()
+            blocks = self._with_tail(part, blocks)
+        self._all(part, read_records(blocks, starts, after=part.after), passing=True)
+        if collector.neighbours and following is not None:
+            for line in following.head[len(part.after) :][: collector.neighbours]:
+                collector.passed(Record(0, None, line, 0, None))
+
+    def _with_tail(self, part: Part, blocks: Iterator[list[str]]) -> Iterator[list[str]]:
+        tail: deque[str] = deque(maxlen=self._collector.neighbours)
+        for block in blocks:
+            tail.extend(block[-self._collector.neighbours :])
+            part.tail = list(tail)
+            yield block
+
+    def _all(self, part: Part, records: Iterator[Record], *, passing: bool = False) -> None:
+        """Take all records of a part and note its first and last time."""
+        first: int | None = None
+        last: int | None = None
+        fields = RecordFields(part.shape, part.file.service)
+        passing = passing and self._collector.neighbours > 0
+        try:
+            for record in records:
+                instant = record.instant
+                if instant is not None:
+                    if first is None or last is None:
+                        first = last = instant
+                    elif instant > last:
+                        last = instant
+                    elif instant < first:
+                        first = instant
+                self._take(record, part, fields)
+                if passing:
+                    self._collector.passed(record)
+        finally:
+            self._coverage.saw(first, last)
+
+    def _plain(self, part: Part, snapshot: Snapshot) -> None:
+        """Read what the window and the text filter leave of a file that can be read anywhere."""
+        starts = part.starts(self._question.zone)
+        reader = RecordReader(
+            snapshot, starts.start, self._halt, stateful=part.stateful, after=part.after
+        )
+        found = self._range(part, snapshot)
+        if found is None:
+            if part.shape.in_order_only:
+                starts.rehearse(lines.texts for lines in snapshot.lines(0, snapshot.size))
+            self._all(part, reader.records(0, snapshot.size))
+            return
+        self._coverage.saw(found.first, found.last)
+        fields = RecordFields(part.shape, part.file.service)
+        begin = None if part.stateful else starts.start
+        text = self._question.text
+        for start, end in spans(snapshot, found.start, found.end, text, begin, self._halt):
+            for record in reader.records(start, end):
+                self._take(record, part, fields)
+        if part.after and found.end >= snapshot.size:
+            # the filter may match where its last record goes on, in the next file
+            for record in reader.records(snapshot.size - 1, snapshot.size):
+                self._take(record, part, fields)
+
+    def _range(self, part: Part, snapshot: Snapshot) -> TimeRange | None:
+        """Where the window lies; None where everything has to be read."""
+        if snapshot.size <= SMALL_BYTES:
+            return None
+        if not part.shape.timed:
+            return TimeRange(0, snapshot.size, None, None)
+        if not part.shape.in_order_only:
+            begin = part.starts(self._question.zone).instant
+            try:
+                return TimeIndex(snapshot, begin, self._halt).range_of(self._earliest, self._end)
+            except NotOrdered:
+                pass
+        self._coverage.ordered = False
         return None
-    level = fields.level(record)
-    ranked = severity(level, record.text)
-    if question.least is not None and ranked is not None and ranked < question.least:
-        return None
-    service = fields.service(record)
-    if question.service is not None and service.lower() != question.service:
-        return None
-    return Match(record, file.source, level, ranked, service, fields)
+
+    def _take(self, record: Record, part: Part, fields: RecordFields) -> None:
+        """Hand a record to the collector if it passes everything."""
+        instant = record.instant
+        if instant is None:
+            if part.shape.timed:
+                return  # it has no time, or goes on with the last record of the file before
+        elif not self._earliest <= instant < self._end:
+            return
+        question = self._question
+        if question.text is not None and not question.text.passes(record.text):
+            return
+        match = Match(record, part.origin, fields)
+        without_level = False
+        if question.least is not None:
+            severity = match.severity
+            without_level = severity is None
+            if severity is not None and severity < question.least:
+                return
+        if question.service is not None and match.service.lower() != question.service:
+            return
+        within = instant is None or instant >= self._start
+        if without_level:
+            self._coverage.without_level += within
+        elif within:
+            self._collector.add(match)
+        else:
+            self._collector.add_earlier(match)
+
+    def _settle(
+        self, part: Part, snapshot: Snapshot, before: Part | None, following: Part | None
+    ) -> None:
+        """Complete the places in a file: their lines' numbers, and the lines around them."""
+        places = [place for place in self._collector.places() if place.origin is part.origin]
+        if not places:
+            return
+        if snapshot.size <= NUMBERED_BYTES:
+            numbers = snapshot.line_numbers({place.at for place in places}, self._halt)
+            for place in places:
+                place.line = numbers.get(place.at)
+        if wanted := self._collector.neighbours:
+            for place in places:
+                self._halt.check()
+                place.before, place.after = around(snapshot, place, wanted)
+                if len(place.before) < wanted and before is not None:
+                    missing = wanted - len(place.before)
+                    place.before = before.last_lines(missing) + place.before
+                if len(place.after) < wanted and following is not None:
+                    missing = wanted - len(place.after)
+                    place.after += following.head[len(part.after) :][:missing]

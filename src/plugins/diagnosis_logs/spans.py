@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
+from itertools import groupby
 
+from diagnosis_logs.parts import Part, open_part
 from diagnosis_logs.reading import Halt, Unreadable, read_blocks
-from diagnosis_logs.records import Record, read_records
-from diagnosis_logs.scan import modified, shape_of
 from diagnosis_logs.settings import LogsSettings
-from diagnosis_logs.shapes import RecordStarts, Shape
 from diagnosis_logs.sources import LogFile, LogSources
 from diagnosis_logs.timestamps import from_instant
 
-_TAIL_BYTES = 262_144
+_TAIL_BYTES = 65_536
 # Packed files have no tail that can be read by itself; larger ones are not unpacked for a summary.
 SUMMARY_PACKED_BYTES = 4 << 20
 
@@ -46,46 +46,64 @@ def span_of(file: LogFile, zone: tzinfo, *, packed_limit: int | None = None) -> 
     Raises:
         Unreadable: it cannot be read.
     """
-    shape = shape_of(file)
-    if not shape.timed:
-        return Span(None, None, zoned=True)
-    halt = Halt()
-    first = _first_instant(file, shape, zone, halt)
-    size = file.path.stat().st_size
-    packed = file.path.suffix == ".gz"
-    if packed and packed_limit is not None and size > packed_limit:
-        return Span(first, None, shape.zoned)
-    start = 0 if packed else max(0, size - _TAIL_BYTES)
-    last = _last_record(file, shape, zone, halt, start)
-    if last is None and start:  # nothing but the lines of one long record
-        last = _last_record(file, shape, zone, halt, 0)
-    if last is None:
-        return Span(first, None, shape.zoned)
-    starts = RecordStarts(shape, zone, modified(file))
-    return Span(first, last.instant, shape.zoned, starts.offset(last.first))
+    with ExitStack() as opened:
+        part = open_part(file, 0, zone, opened)
+        if not part.shape.timed:
+            return Span(None, None, zoned=True)
+        first, last = part.first, None
+        if part.shape.in_order_only or part.snapshot is None:
+            if packed_limit is None or file.path.stat().st_size <= packed_limit:
+                first, last = _ends(part, zone)
+        else:
+            size = part.snapshot.size
+            last = _latest(part, zone, _tail(part, size - _TAIL_BYTES))
+            if last is None:  # nothing but the lines of one long record
+                last = _latest(part, zone, _tail(part, 0))
+        if last is None:
+            return Span(first, None, part.shape.zoned)
+        return Span(first, last[0], part.shape.zoned, part.starts(zone).offset(last[1]))
 
 
-def _first_instant(file: LogFile, shape: Shape, zone: tzinfo, halt: Halt) -> int | None:
-    for record in _records(file, shape, zone, halt, 0):
-        if record.instant is not None:
-            return record.instant
-    return None
+def _tail(part: Part, begin: int) -> Iterator[list[str]]:
+    snapshot = part.snapshot
+    if snapshot is not None:
+        start = 0 if begin <= 0 else snapshot.line_end(begin - 1, snapshot.size)
+        if start is not None:
+            for lines in snapshot.lines(start, snapshot.size):
+                yield lines.texts
 
 
-def _last_record(
-    file: LogFile, shape: Shape, zone: tzinfo, halt: Halt, start: int
-) -> Record | None:
-    last: Record | None = None
-    latest = -1
-    for record in _records(file, shape, zone, halt, start):
-        if record.instant is not None and record.instant > latest:
-            last, latest = record, record.instant
-    return last
+def _latest(part: Part, zone: tzinfo, blocks: Iterator[list[str]]) -> tuple[int, str] | None:
+    """The latest time that a line shows by itself, and the line."""
+    instant_of = part.starts(zone).instant
+    latest: tuple[int, str] | None = None
+    for block in blocks:
+        for line in block:
+            instant = instant_of(line)
+            if instant is not None and (latest is None or instant > latest[0]):
+                latest = instant, line
+    return latest
 
 
-def _records(file: LogFile, shape: Shape, zone: tzinfo, halt: Halt, start: int) -> Iterator[Record]:
-    starts = RecordStarts(shape, zone, modified(file))
-    return read_records(read_blocks(file.path, halt, start=start), starts, timed=True)
+def _ends(part: Part, zone: tzinfo) -> tuple[int | None, tuple[int, str] | None]:
+    """The same of a file that must be read in order, with its first time."""
+
+    def blocks() -> Iterator[list[str]]:
+        return _tail(part, 0) if part.snapshot else read_blocks(part.file.path, Halt())
+
+    starts = part.starts(zone)
+    if part.shape.in_order_only:
+        starts.rehearse(blocks())
+    first: int | None = None
+    latest: tuple[int, str] | None = None
+    for block in blocks():
+        for line in block:
+            instant = starts.instant(line)
+            if instant is not None:
+                first = instant if first is None else first
+                if latest is None or instant > latest[0]:
+                    latest = instant, line
+    return first, latest
 
 
 def latest_time(settings: LogsSettings, zone: tzinfo) -> datetime | None:
@@ -123,27 +141,35 @@ def describe_sources(sources: LogSources, settings: LogsSettings, most_bytes: in
     Times that carry no zone are shown without one unless the settings name it.
     """
     files, complete = sources.files()
+    groups = [list(group) for _, group in groupby(files, key=lambda file: file.source)]
     lines = ["Sources (first to last time):"]
     left = most_bytes - len(lines[0]) - 40
-    for number, file in enumerate(files):
-        line = f"- {file.source}: {_described(file, settings)}"
+    for number, members in enumerate(groups):
+        line = f"- {members[0].source}: {_described(members, settings)}"
         left -= len(line.encode()) + 1
         if left < 0:
-            more = len(files) - number
+            more = len(groups) - number
             lines.append(f"- and {more}{'' if complete else ' or more'} more")
             break
         lines.append(line)
     return "\n".join(lines)
 
 
-def _described(file: LogFile, settings: LogsSettings) -> str:
-    try:
-        span = span_of(file, settings.zone_or(UTC), packed_limit=SUMMARY_PACKED_BYTES)
-    except Unreadable:
+def _described(members: list[LogFile], settings: LogsSettings) -> str:
+    spans = []
+    for file in members[:1] + members[1:][-1:]:  # the oldest and the newest of a set
+        try:
+            found = span_of(file, settings.zone_or(UTC), packed_limit=SUMMARY_PACKED_BYTES)
+        except Unreadable:
+            continue
+        spans.append(found)
+    if not spans:
         return "cannot be read now"
-    if span.first is None:
+    first = min((span.first for span in spans if span.first is not None), default=None)
+    last = max((span.last for span in spans if span.last is not None), default=None)
+    if first is None:
         return "no times"
-    known = span.zoned or settings.zone is not None
+    known = settings.zone is not None or all(span.zoned for span in spans)
 
     def shown(instant: int | None) -> str:
         if instant is None:
@@ -151,4 +177,4 @@ def _described(file: LogFile, settings: LogsSettings) -> str:
         moment = from_instant(instant, settings.zone_or(UTC))
         return (moment if known else moment.replace(tzinfo=None)).isoformat(timespec="seconds")
 
-    return f"{shown(span.first)} to {shown(span.last)}{'' if known else ' (run zone)'}"
+    return f"{shown(first)} to {shown(last)}{'' if known else ' (run zone)'}"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import tzinfo
 
 from pydantic import JsonValue
 
 from diagnosis.plugin import EvidenceItem
-from diagnosis_logs.collecting import Match
+from diagnosis_logs.collecting import Match, Place
 from diagnosis_logs.cursor import SortKey
 from diagnosis_logs.levels import Level
 from diagnosis_logs.page import shortened
@@ -69,7 +69,8 @@ class _Group:
     first: int | None
     last: int | None
     example: str
-    example_at: tuple[int, str, int]
+    example_at: tuple[int, str, int, int]
+    place: Place
 
 
 class TemplateCollector:
@@ -81,14 +82,14 @@ class TemplateCollector:
 
     def __init__(self, after: SortKey | None) -> None:
         self.with_earlier = True
-        self.with_neighbours = False
+        self.neighbours = 0
         self.overflowed = False
         self._after = after
         self._lines = 0
         self._groups: dict[_Key, _Group] = {}
         self._earlier: set[_Key] = set()
 
-    def begin_source(self) -> None:
+    def skipped(self) -> None:
         """Nothing to forget."""
 
     def passed(self, record: Record) -> None:
@@ -107,14 +108,17 @@ class TemplateCollector:
         key = _key_of(match)
         record = match.record
         instant = record.instant
-        at = (0 if instant is None else instant, match.source, record.number)
+        origin = match.origin
+        at = (0 if instant is None else instant, origin.source, origin.order, record.place)
         group = self._groups.get(key)
         if group is None:
             if len(self._groups) >= MOST_TEMPLATES:
                 self.overflowed = True
                 return
-            rank = int(Level.INFO if match.severity is None else match.severity)
-            self._groups[key] = _Group(rank, 1, instant, instant, _example(record), at)
+            severity = match.severity
+            rank = int(Level.INFO if severity is None else severity)
+            place = Place.of(match)
+            self._groups[key] = _Group(rank, 1, instant, instant, _example(record), at, place)
             return
         group.count += 1
         if instant is not None:
@@ -122,6 +126,11 @@ class TemplateCollector:
             group.last = instant if group.last is None else max(group.last, instant)
         if at < group.example_at:
             group.example, group.example_at = _example(record), at
+            group.place = Place.of(match)
+
+    def places(self) -> Iterable[Place]:
+        """Those of the examples."""
+        return (group.place for group in self._groups.values())
 
     @property
     def matched(self) -> int:
@@ -158,15 +167,14 @@ class TemplateCollector:
             "last": None if group.last is None else iso(group.last, zone),
             "new_in_window": key not in self._earlier,
             "example": group.example,
-            "source": group.example_at[1],
-            "line": group.example_at[2],
+            **group.place.fields(),
         }
         return EvidenceItem(identity=f"template:{order[3]}", fields=fields)
 
 
 def _key_of(match: Match) -> _Key:
     message = match.fields.message(match.record)
-    return match.service, match.level, template_of(message, match.record.more)
+    return match.service, match.level, template_of(message, match.fields.more(match.record))
 
 
 def _example(record: Record) -> str:

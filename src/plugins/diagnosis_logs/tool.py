@@ -19,7 +19,7 @@ from diagnosis.plugin import (
 from diagnosis_logs import lines, templates
 from diagnosis_logs.collecting import Collector
 from diagnosis_logs.cursor import read_cursor, write_cursor
-from diagnosis_logs.filters import text_test
+from diagnosis_logs.filters import text_filter
 from diagnosis_logs.histogram import HistogramCollector
 from diagnosis_logs.page import page_of
 from diagnosis_logs.reading import Halt
@@ -87,7 +87,7 @@ class QueryLogs:
         collector = _collector(request, window)
         question = Question(
             window=window,
-            passes=text_test(request),
+            text=text_filter(request),
             least=request.least,
             service=None if request.service is None else request.service.strip().lower(),
             zone=self._settings.zone_or(context.zone),
@@ -186,6 +186,8 @@ def _source_scope(coverage: Coverage, zone: tzinfo) -> dict[str, JsonValue]:
         scope["searched"] = "in part" if coverage.reached else "no"
     elif not coverage.timed:
         scope["searched"] = "whole: its lines carry no time"
+    elif not coverage.ordered:
+        scope["searched"] = "whole: its lines are not in order of time"
     return scope
 
 

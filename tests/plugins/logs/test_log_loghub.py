@@ -56,7 +56,7 @@ def test_every_line_is_a_record_with_its_time_and_level(
     path = LOGHUB / f"{name}_2k.log"
     shape = learn_shape(sample_of(path))
     starts = RecordStarts(shape, UTC, to_instant(datetime(2006, 9, 1, tzinfo=UTC)))
-    records = list(read_records(read_blocks(path, Halt()), starts, timed=shape.timed))
+    records = list(read_records(read_blocks(path, Halt()), starts))
     fields = RecordFields(shape, "file")
     assert len(records) == 2_000
     instants = [record.instant for record in records]

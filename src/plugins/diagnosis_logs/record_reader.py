@@ -1,0 +1,100 @@
+"""The records of any part of a plain file, whole and each only once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from diagnosis_logs.reading import Halt
+from diagnosis_logs.records import Record, RecordBuilder
+from diagnosis_logs.shapes import Start
+from diagnosis_logs.snapshot import BLOCK_BYTES, Snapshot
+
+_LOOK_BYTES = 1_024
+_FIRST_BYTES = 4_096
+# What is read before a record whose beginning is told by the lines before it, and how many of
+# these lines do not count.
+_RUN_UP_BYTES = 8_192
+_RUN_UP_LINES = 4
+
+
+class RecordReader:
+    """Reads spans of a file in ascending order.
+
+    Args:
+        snapshot: the file.
+        begin: says what begins with a line.
+        halt: checked before each block.
+        stateful: whether `begin` goes by the lines before, too.
+        after: lines of the next file of the set that belong to the last record of this one.
+    """
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        begin: Callable[[str], Start | None],
+        halt: Halt,
+        *,
+        stateful: bool = False,
+        after: Iterable[str] = (),
+    ) -> None:
+        self._snapshot = snapshot
+        self._begin = begin
+        self._halt = halt
+        self._stateful = stateful
+        self._after = after
+        self._builder = RecordBuilder(begin)
+        self._done = 0  # records that begin before it were given already
+
+    def records(self, start: int, end: int) -> Iterator[Record]:
+        """The records with a byte between `start` and `end`, without those that came before."""
+        start = max(start, self._done)
+        if start >= min(end, self._snapshot.size):
+            return
+        at, kept = self._run_up(start) if self._stateful else (self._beginning(start),) * 2
+        builder = self._builder
+        builder.forget()
+        first = _FIRST_BYTES if end - at < _FIRST_BYTES else BLOCK_BYTES
+        for offsets, texts in self._snapshot.lines(at, self._snapshot.size, first):
+            self._halt.check()
+            for offset, text in zip(offsets, texts, strict=False):
+                ended = builder.add(offset, text)
+                if ended is not None and ended.place >= kept:
+                    yield ended
+                if offset >= end and (builder.current is None or builder.current.place >= end):
+                    self._done = offset
+                    return
+        self._done = self._snapshot.size
+        if builder.current is not None and builder.current.place >= kept:
+            builder.current.more += self._after
+            yield builder.current
+
+    def _beginning(self, at: int) -> int:
+        """Where the record that holds byte `at` begins; no further back than what was read."""
+        while True:
+            self._halt.check()
+            line = self._snapshot.line_start(at, self._done)
+            if line <= self._done:
+                return line
+            for _, texts in self._snapshot.lines(line, line + 1, _LOOK_BYTES):
+                if self._begin(texts[0]) is not None:
+                    return line
+            at = line - 1
+
+    def _run_up(self, at: int) -> tuple[int, int]:
+        """Where to begin to read for the record that holds byte `at`, and where that begins."""
+        size = _RUN_UP_BYTES
+        while True:
+            low = self._snapshot.line_start(max(0, at - size))
+            found, passed = -1, 0
+            for offsets, texts in self._snapshot.lines(low, at + 1, _RUN_UP_BYTES):
+                self._halt.check()
+                for offset, text in zip(offsets, texts, strict=False):
+                    if offset > at:
+                        break
+                    begins = self._begin(text) is not None
+                    if begins and (passed >= _RUN_UP_LINES or low == 0):
+                        found = offset
+                    passed += 1
+            if found >= 0 or low == 0:
+                return low, max(found, self._done)
+            size *= 4
