@@ -34,6 +34,8 @@ class VerbatimMySQL(MySQL):
     class Parser(MySQLParser):
         """Function names stay names."""
 
+        # an arrow in a call is an operator, no lambda
+        LAMBDAS: ClassVar[dict[Any, Any]] = {}
         FUNCTIONS: ClassVar[dict[str, Any]] = {
             name: build for name, build in MySQLParser.FUNCTIONS.items() if name in _UNIT_FUNCTIONS
         }

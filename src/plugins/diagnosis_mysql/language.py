@@ -90,8 +90,14 @@ def _is_name(token: Any, sql: str) -> bool:
 def _spell_show_plainly(sql: str, tokens: Sequence[Any]) -> str:
     """Replace the synonyms that sqlglot does not know, up to LIKE or WHERE."""
     changed = sql
-    for token in reversed(tokens[1:]):
-        plain = SHOW_SYNONYMS.get(token.text.upper())
+    for number in range(len(tokens) - 1, 0, -1):
+        token = tokens[number]
+        word = token.text.upper()
+        plain = SHOW_SYNONYMS.get(word)
+        if number == 1 and word == "LOCAL":
+            plain = "SESSION"
+        if number == 2 and word == "SCHEMA":
+            plain = "DATABASE"
         quoted = sql[token.start] in "`'\""
         before_filter = not any(
             other.token_type in {TokenType.LIKE, TokenType.WHERE} and other.start < token.start

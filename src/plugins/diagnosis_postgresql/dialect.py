@@ -39,6 +39,12 @@ class VerbatimPostgres(Postgres):
     class Parser(PostgresParser):
         """Function names stay names."""
 
+        # an arrow in a call is an operator, no lambda
+        LAMBDAS: ClassVar[dict[Any, Any]] = {
+            token: parse
+            for token, parse in PostgresParser.LAMBDAS.items()
+            if token != TokenType.ARROW
+        }
         FUNCTIONS: ClassVar[dict[str, Any]] = {}
         FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
             name: parse

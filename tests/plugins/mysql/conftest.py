@@ -38,6 +38,12 @@ class Server:
             for row in await cursor.fetchall()
         ]
 
+    async def raw(self, sql: str) -> list[tuple[bytes | None, ...]]:
+        """The server's bytes, undecoded."""
+        cursor = self._connection.cursor()
+        await cursor.execute(sql)
+        return list(await cursor.fetchall())
+
     async def value(self, sql: str) -> str | None:
         return (await self.rows(sql))[0][0]
 

@@ -17,8 +17,10 @@ from pydantic import SecretStr
 from diagnosis.errors import SourceError, SourceUnavailable
 from diagnosis.plugin import EvidenceContext
 from diagnosis_mysql.request import QueryMysqlRequest
+from diagnosis_mysql.session import connect_raw
 from diagnosis_mysql.settings import MysqlSettings
 from diagnosis_mysql.tool import MysqlTool
+from diagnosis_mysql.url import parse_url
 
 INSTALL = shutil.which("mariadb-install-db")
 MARIADBD = shutil.which("mariadbd") or shutil.which("mariadbd", path="/usr/sbin")
@@ -74,6 +76,13 @@ class PrivateServer:
                 return
         raise AssertionError("the private server did not start")
 
+    def url(self, account: str = "root") -> SecretStr:
+        return SecretStr(f"mysql://{account}@127.0.0.1:{self.port}/information_schema")
+
+    def send(self, what: signal.Signals) -> None:
+        assert self._process
+        self._process.send_signal(what)
+
     async def stop(self) -> None:
         if self._process and self._process.returncode is None:
             self._process.send_signal(signal.SIGKILL)
@@ -93,7 +102,7 @@ async def private(tmp_path: Path) -> AsyncIterator[PrivateServer]:
 
 
 async def test_a_restarted_server_is_used_again(private: PrivateServer) -> None:
-    url = SecretStr(f"mysql://root@127.0.0.1:{private.port}/information_schema")
+    url = private.url()
     tool = MysqlTool(MysqlSettings(url=url, connect_timeout_s=2))
     await tool.open()
     context = EvidenceContext("run", "call", datetime(2026, 1, 1, tzinfo=UTC), UTC, 20, 16_384)
@@ -110,6 +119,85 @@ async def test_a_restarted_server_is_used_again(private: PrivateServer) -> None:
     await private.start()
     assert await answer() == [{"one": 1}]
     await tool.close()
+
+
+@pytest.fixture
+def context() -> EvidenceContext:
+    return EvidenceContext("run", "call", datetime(2026, 1, 1, tzinfo=UTC), UTC, 20, 16_384)
+
+
+async def one(tool: MysqlTool, context: EvidenceContext) -> list[object]:
+    request = QueryMysqlRequest(sql="SELECT 1 AS one")
+    return [item.fields for item in (await tool.collect(request, context)).items]
+
+
+async def test_a_server_that_hangs_is_unavailable_and_used_again_when_it_goes_on(
+    private: PrivateServer, context: EvidenceContext
+) -> None:
+    url = private.url()
+    tool = MysqlTool(MysqlSettings(url=url, connect_timeout_s=0.5))
+    await tool.open()
+    private.send(signal.SIGSTOP)
+    try:
+        with pytest.raises(SourceUnavailable):
+            await one(tool, context)
+        with pytest.raises(SourceError, match="does not answer"):
+            await MysqlTool(MysqlSettings(url=url, connect_timeout_s=0.5)).open()
+    finally:
+        private.send(signal.SIGCONT)
+    assert await one(tool, context) == [{"one": 1}]
+    await tool.close()
+
+
+async def test_a_server_that_hangs_in_a_statement_ends_the_call_in_time(
+    private: PrivateServer, context: EvidenceContext
+) -> None:
+    url = private.url()
+    tool = MysqlTool(MysqlSettings(url=url, timeout_s=0.5, connect_timeout_s=0.5))
+    await tool.open()
+    slow = "SELECT COUNT(*) FROM COLUMNS a, COLUMNS b, COLUMNS c WHERE a.EXTRA = b.EXTRA"
+    call = asyncio.create_task(tool.collect(QueryMysqlRequest(sql=slow), context))
+    await asyncio.sleep(0.2)
+    private.send(signal.SIGSTOP)
+    try:
+        with pytest.raises((TimeoutError, SourceUnavailable)):
+            await call
+    finally:
+        private.send(signal.SIGCONT)
+    assert await one(tool, context) == [{"one": 1}]
+    await tool.close()
+
+
+async def test_a_full_server_is_told_and_used_again(
+    private: PrivateServer, context: EvidenceContext
+) -> None:
+    admin = await connect_raw(parse_url(private.url()), 5)
+    cursor = admin.cursor()
+    await cursor.execute("CREATE USER 'app'@'%' IDENTIFIED BY 'pw-app' WITH MAX_USER_CONNECTIONS 1")
+
+    def tool_for(**settings: int) -> MysqlTool:
+        return MysqlTool(MysqlSettings(url=private.url("app:pw-app"), **settings))
+
+    first, second = tool_for(), tool_for()
+    await first.open()
+    with pytest.raises(SourceError) as full:
+        await second.open()
+    assert "1226" in full.value.problem
+    assert "pw-" not in str(full.value)
+    with pytest.raises(SourceUnavailable) as unavailable:
+        await one(second, context)
+    assert "pw-" not in str(unavailable.value)
+    await first.close()
+    for _ in range(100):
+        try:
+            assert await one(second, context) == [{"one": 1}]
+        except SourceUnavailable:
+            await asyncio.sleep(0.02)
+        else:
+            break
+    assert await one(second, context) == [{"one": 1}]
+    await second.close()
+    await admin.ensure_closed()
 
 
 async def make_certificate(folder: Path) -> Path:

@@ -74,6 +74,36 @@ async def test_every_type_of_value_comes_back_whole(ask, server) -> None:
     }
 
 
+async def test_values_beyond_what_most_clients_can_hold(ask, server) -> None:
+    await server.rows("SET SESSION sql_mode = ''")
+    await server.rows(
+        "CREATE TABLE odd (z DATE, zt DATETIME, ts TIMESTAMP NULL, t TIME, t2 TIME(6), g GEOMETRY, "
+        "b BIT(64), f FLOAT, tiny DECIMAL(38,30), e ENUM('a'), blob_ MEDIUMBLOB)"
+    )
+    await server.rows(
+        "INSERT INTO odd VALUES ('0000-00-00', '0000-00-00 00:00:00', NULL, '838:59:59', "
+        "'-100:00:00.000001', ST_GeomFromText('POINT(1 2)'), b'1', 1.5, "
+        "12345678.123456789012345678901234567891, 'none', REPEAT('x', 100000))"
+    )
+    await server.rows("COMMIT")
+    point = await server.raw("SELECT g FROM odd")
+    [row] = await ask.fields("SELECT * FROM odd")
+    assert row == {
+        "z": "0000-00-00",
+        "zt": "0000-00-00T00:00:00",
+        "ts": None,
+        "t": "838:59:59",
+        "t2": "-100:00:00.000001",
+        "g": {"bytes": 25, "sha256": hashlib.sha256(point[0][0] or b"").hexdigest()},
+        "b": 1,
+        "f": 1.5,
+        "tiny": "12345678.123456789012345678901234567891",
+        "e": "",
+        "blob_": {"bytes": 100_000, "sha256": hashlib.sha256(b"x" * 100_000).hexdigest()},
+    }
+    assert await ask.fields("SELECT ST_ASTEXT(g) AS w FROM odd") == [{"w": "POINT(1 2)"}]
+
+
 async def test_literals_arrive_on_the_server_as_they_were_meant(ask) -> None:
     text = "quote ' double \" back \\ newline \n tab \t percent % 中文 🚨 /*! */ -- #"
     literal = text.replace("\\", "\\\\").replace("'", "''")

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from diagnosis.errors import SourceUnavailable
+from diagnosis.errors import QueryRejected, SourceUnavailable
 
 
 def slow_query() -> tuple[str, str]:
@@ -123,6 +123,45 @@ async def test_cancelling_at_any_moment_leaves_nothing_running(ask, server) -> N
             await call
     await until_gone(server, marker, 1)
     assert await ask.fields("SELECT 1 AS one") == [{"one": 1}]
+
+
+@pytest.mark.service("mysql")
+async def test_a_storm_of_cancelled_calls_leaves_nothing_behind(open_tool, server) -> None:
+    """At every moment of a call, many at once: while it connects, begins, runs and reads."""
+    ask = await open_tool(connections=3)
+    sql, marker = slow_query()
+
+    async def cancelled(step: int) -> None:
+        call = asyncio.create_task(ask(sql))
+        await asyncio.sleep(step * 0.0007)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+
+    for start in range(0, 100, 10):
+        await asyncio.gather(*(cancelled(step) for step in range(start, start + 10)))
+    await until_gone(server, marker, 1)
+    assert await ask.fields("SELECT 1 AS one") == [{"one": 1}]
+    for wanted in (3, 0):
+        for _ in range(100):
+            if len(await server.connections()) <= wanted:
+                break
+            await asyncio.sleep(0.02)
+        assert len(await server.connections()) <= wanted
+        await ask.tool.close()
+
+
+@pytest.mark.service("mysql")
+async def test_a_failed_statement_leaves_no_open_transaction(open_tool, server) -> None:
+    ask = await open_tool(connections=1)
+    with pytest.raises(QueryRejected):
+        await ask("SELECT no_such_column FROM numbers")
+    [server_id] = await server.connections()
+    open_ones = "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_mysql_thread_id = "
+    assert await server.value(open_ones + server_id) == "0"
+    # an idle transaction would hold the table against changes of its shape
+    await server.rows("ALTER TABLE numbers ADD COLUMN added INT")
+    assert (await ask("SELECT added FROM numbers LIMIT 1")).items[0].fields == {"added": None}
 
 
 @pytest.mark.service("mysql")
