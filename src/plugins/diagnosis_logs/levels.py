@@ -44,8 +44,9 @@ _MARKS = {".": Level.DEBUG, "-": Level.DEBUG, "*": Level.INFO, "#": Level.WARN} 
 
 # One of these is in every name.
 _STEMS = (
-    "inf", "warn", "wrn", "err", "debug", "dbg", "not", "tr", "fatal", "ftl", "crit", "fine",
-    "verbose", "vrb", "severe", "alert", "emerg", "panic", "dbug", "eror", "fail", "finest",
+    "info", "warn", "err", "debug", "notice", "inf", "dbg", "wrn", "note", "trace", "fatal",
+    "crit", "fine", "verbose", "severe", "alert", "emerg", "panic", "trc", "vrb", "ftl", "dbug",
+    "eror", "fail",
 )  # fmt: skip
 
 _latin = [name for name in LEVEL_OF_NAME if name.isascii()]
@@ -56,11 +57,12 @@ _upper = _any.upper()
 _STATED = re.compile(
     rf"[\[(<|]\s?(?P<bracket>(?i:{_any}))\s{{0,3}}[\])>|]"
     rf"|\b(?i:level|lvl|severity|loglevel)[\"']?\s?[=:]\s?[\"']?(?P<key>(?i:{_any}))\b"
-    rf"|(?<![\w.$/-])(?P<alone>{_upper})(?![\w$/-]|\.\w)"
+    rf"|(?:(?<![\w.$/-])|(?<=\dm))(?P<alone>{_upper})(?![\w$/-]|\.\w)"
     # Apache 2.4 names the module first: [core:error]
     rf"|\[\w+:(?P<module>(?i:{_any}))\]"
     # Monolog names the channel first, PHP itself, Celery the process after it
-    rf"|\b\w{{1,64}}\.(?P<channel>{_upper}):|\bPHP (?:[A-Z]\w+ )?(?P<php>(?i:{_any}))[ :]"
+    rf"|\b\w{{1,64}}\.(?P<channel>{_upper}):"
+    rf"|\bPHP (?:(?:Parse|Recoverable|Catchable) )?(?P<php>(?i:{_any}))[ :]"
     rf"|: (?P<process>{_upper})/"
 )
 _CHINESE_STATED = re.compile(
@@ -77,17 +79,15 @@ _USUAL = tuple(
 # Capitalised right after the time: a level where a column, a colon or a bracket follows.
 _COLUMN = re.compile(r"(?:\s{2}|\s?[:|\t\]])")
 _POSTGRES = re.compile(r"\s(LOG|DEBUG[1-5]):  ")
-_LETTER = tuple(
-    re.compile(pattern)
-    for pattern in (
-        r"[\s]+\d{1,7}\s+\d{1,7}\s+([VDIWEFA])\s",  # logcat
-        r"\s([VDIWEFA])/[\w.-]{1,64}\s?\(",
-        r"\s+([TDIWEFC])\d?\s{1,2}[A-Z]{3,12}\s",  # MongoDB before 4.4
-        r"\s([DIWECNT])\s\|",  # etcd
-        r"\s([DIWEF])\s\[",
-    )
+# Where one letter or mark says the level.
+_LETTER = re.compile(
+    r"\s+(?:"
+    r"(?P<mongo>[TDIWEFC])\d?\s{1,2}[A-Z]{3,12}\s"  # MongoDB before 4.4
+    r"|(?P<android>[VDIWEFA])/[\w.-]{1,64}\s?\("
+    r"|(?P<etcd>[DIWECNT])\s\||(?P<bracket>[DIWEF])\s\["
+    r"|\d{1,7}\s+\d{1,7}\s+(?P<logcat>[VDIWEFA])\s"
+    r"|(?P<redis>[.*#-])\s)"
 )
-_REDIS = re.compile(r"\s([.*#-])\s")
 _LEADING_LETTER = re.compile(r"[\x1b\[\dm]{0,16}([IWEFDA])(?=\d{4} \d\d:|\d{8} \d\d:|, \[)")
 _PRIORITY = re.compile(r"<(\d{1,3})>")
 # RFC 5424, 6.2.1: the numerical severities 0 to 7
@@ -139,12 +139,11 @@ def _stated(line: str, body: int) -> Level | None:
 
 
 def _by_letter(line: str, body: int) -> Level | None:
-    for letter in _LETTER:
-        if found := letter.match(line, body):
-            return _LETTERS[found[1]]
-    if found := _REDIS.match(line, body):
-        return _MARKS[found[1]]
-    return None
+    found = _LETTER.match(line, body)
+    if found is None:
+        return None
+    letter = found[found.lastgroup or 0]
+    return _MARKS.get(letter) or _LETTERS[letter]
 
 
 def _searched(head: str, body: int) -> Level | None:

@@ -53,7 +53,7 @@ def _log4j(number: int) -> Level | None:  # intLevel: the lower, the worse
 
 
 def _logback(number: int) -> Level | None:  # level_value
-    return Level(number // 10_000 + 1) if number >= 10_000 else Level.TRACE
+    return Level(min(number // 10_000, 5))
 
 
 _SCALES: tuple[tuple[re.Pattern[str], Callable[[int], Level | None]], ...] = (

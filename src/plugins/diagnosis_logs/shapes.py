@@ -10,6 +10,7 @@ from datetime import UTC
 from pydantic import JsonValue
 
 from diagnosis_logs.containers import is_contained, unwrap
+from diagnosis_logs.continuations import Continuations
 from diagnosis_logs.keys import NO_KEYS, NO_NAMES, KeyNames, StructuredKeys, learn_keys
 from diagnosis_logs.places import FAR_FUTURE, Place, PlaceCounter
 from diagnosis_logs.services import syslog_tag
@@ -35,6 +36,7 @@ _COUNTED_FROM = 200
 
 _POSTGRES = re.compile(r"\s(?:LOG|ERROR|FATAL|STATEMENT|DETAIL|HINT):  ")
 _SLOW = ("# Query_time:", "# User@Host:")
+_SLOW_WORDS = 2  # before the time of a line `# Time: ...`
 _W3C_FIELDS = "#Fields:"
 
 
@@ -86,52 +88,73 @@ def learn_shape(sample: Iterable[str], names: KeyNames = NO_NAMES) -> Shape:
     lines = _thinned([line for line in sample if line and not line.isspace()])
     if is_contained(lines):
         payloads = [wrapped.payload for line in lines if (wrapped := unwrap(line)) is not None]
-        return Shape(zoned=True, inner=learn_shape(payloads, names))
-    counter = PlaceCounter()
-    json_lines: list[str] = []
-    objects: list[Fields] = []
-    pairs = 0
-    embedded = syslog = tags = 0
-    plain: list[str] = []
-    first_timed = bool(lines) and PlaceCounter().add(lines[0]) is not None
-    for line in lines:
+        return Shape(zoned=True, inner=_learn(payloads, names))
+    return _learn(lines, names)
+
+
+class _Sample:
+    """Sample lines, sorted into objects and text."""
+
+    def __init__(self) -> None:
+        self.counter = PlaceCounter()
+        self.objects: list[Fields] = []
+        self.json_lines: list[str] = []
+        self.text: list[str] = []
+        self.logfmt = self.embedded = self.syslog = self.tags = 0
+        self._follows = Continuations()
+
+    def add(self, line: str) -> bool:
+        """Take a line; whether it has a time or is an object."""
         at = 0 if line.startswith("{") else embedded_at(line)
         data = json_object(line[at:]) if at >= 0 else None
         if data is not None:
-            embedded += at > 0
-            json_lines.append(line)
+            self.embedded += at > 0
+            self.json_lines.append(line)
         elif is_logfmt(line):
             data = logfmt_fields(line)
-            pairs += 1
+            self.logfmt += 1
         if data is not None:
-            objects.append(data)
-        if data is None or at != 0:
-            prefix = line[:at] if data is not None and at > 0 else line
-            plain.append(line)
-            stamp = counter.add(prefix)
-            if stamp is not None:
-                place, match = stamp
-                syslog += place.kind.name == "syslog"
-                tags += place.kind.name == "iso" and syslog_tag(line, match.end()) is not None
-    places = counter.places()
+            self.objects.append(data)
+            if at:  # what stands before the object, or a logfmt line's own stamp
+                self._text(line, line[:at] if at > 0 else line)
+            return True
+        return self._text(line, line)
+
+    def _text(self, line: str, head: str) -> bool:
+        self.text.append(line)
+        stamp = None if self._follows.goes_on(head) else self.counter.add(head)
+        if stamp is None:
+            return False
+        place, match = stamp
+        self.syslog += place.kind.name == "syslog"
+        self.tags += place.kind.name == "iso" and syslog_tag(line, match.end()) is not None
+        return True
+
+
+def _learn(lines: Sequence[str], names: KeyNames) -> Shape:
+    sample = _Sample()
+    told = [sample.add(line) for line in lines]
+    places = sample.counter.places()
+    slow = all(any(line.startswith(mark) for line in lines) for mark in _SLOW)
+    if slow:  # not the statements' own `SET timestamp=`
+        places = tuple(place for place in places if place.words == _SLOW_WORDS)
     values = ValueTimes(UTC, FAR_FUTURE)
-    keys = learn_keys(objects, values.instant, names)
-    timed = sum(counter.counts.values()) + (len(objects) if keys.time else 0)
-    if not first_timed and len(lines) >= _COUNTED_FROM and timed < len(lines) * _TIMED_SHARE:
+    keys = learn_keys(sample.objects, values.instant, names)
+    if len(told) >= _COUNTED_FROM and not told[0] and sum(told) < len(told) * _TIMED_SHARE:
         places, keys = (), NO_KEYS
     columns = next((line[8:].split() for line in lines if line.startswith(_W3C_FIELDS)), [])
     return Shape(
         places=places,
         keys=keys,
-        quick=_quick_keys(json_lines, keys, values),
-        zoned=bool(counter.zoned or keys.time or columns),
-        logfmt=pairs > 0,
-        embedded=embedded > 0,
-        tagged=bool(syslog) or 2 * tags > len(plain),
-        slow=all(any(line.startswith(mark) for line in lines) for mark in _SLOW),
-        postgres=any(_POSTGRES.search(line, 0, 200) for line in plain),
+        quick=_quick_keys(sample.json_lines, keys, values),
+        zoned=bool(sample.counter.zoned or keys.time or columns),
+        logfmt=sample.logfmt > 0,
+        embedded=sample.embedded > 0,
+        tagged=sample.syslog > 0 or 2 * sample.tags > len(sample.text),
+        slow=slow,
+        postgres=any(_POSTGRES.search(line, 0, 200) for line in sample.text),
         columns=tuple(columns),
-        in_order_only=_in_order_only(places, plain),
+        in_order_only=_in_order_only(places, sample.text),
     )
 
 

@@ -200,7 +200,7 @@ STAMP_KINDS = (
     ),
     StampKind(
         "iso-loose",  # 2026/1/5 9:05:03
-        rf"(\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}[T ]{_LOOSE_HMS}){_FRACTION}{ZONE}",
+        rf"(\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}[T ] ?{_LOOSE_HMS}){_FRACTION}{ZONE}",
         _read_loose,
     ),
     StampKind(

@@ -14,9 +14,18 @@ _HOURS = {
 }  # fmt: skip
 _AMBIGUOUS = ("CST", "IST", "BST", "AST", "WIB", "BRT", "ART", "PKT", "SAST", "GST", "ICT")
 
-_NAMES = "|".join(sorted((*_HOURS, *_AMBIGUOUS), key=len, reverse=True))
+
+def _alternatives(names: list[str]) -> str:
+    """The names as one pattern that looks at each first letter once: it is tried on every line."""
+    endings: dict[str, list[str]] = {}
+    for name in sorted(names, key=len, reverse=True):
+        endings.setdefault(name[0], []).append(name[1:])
+    return "|".join(f"{first}(?:{'|'.join(rest)})" for first, rest in endings.items())
+
+
+_NAMES = _alternatives([*_HOURS, *_AMBIGUOUS])
 # The zone of a stamp, as an optional group: after a space or not; hours alone only without one.
-ZONE = rf"(?:[ \t]?((?:GMT|UTC)?[+-]\d\d:?\d\d|{_NAMES}|(?<=\d)[+-]\d\d)(?![\w:]))?"
+ZONE = rf"(?:[ \t]?(?=[A-Z+-])((?:GMT|UTC)?[+-]\d\d:?\d\d|{_NAMES}|(?<=\d)[+-]\d\d)(?![\w:]))?"
 
 
 def offset_of(text: str) -> tzinfo | None:
