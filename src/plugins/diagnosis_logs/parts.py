@@ -11,6 +11,7 @@ from itertools import pairwise
 from threading import Lock
 
 from diagnosis_logs.collecting import Origin, Place
+from diagnosis_logs.keys import NO_NAMES, KeyNames
 from diagnosis_logs.reading import Unreadable, open_log, sample_of
 from diagnosis_logs.records import RECORD_LINES
 from diagnosis_logs.shapes import RecordStarts, Shape, learn_shape
@@ -86,7 +87,8 @@ def open_part(
     if not packed(file):
         snapshot = Snapshot(opened.enter_context(open_log(file.path)))
     head = sample_of(file.path)[:limit]
-    shape = shape_of(head + (later_lines(snapshot) if snapshot is not None else []))
+    later = later_lines(snapshot) if snapshot is not None else []
+    shape = shape_of(head + later, getattr(file, "keys", NO_NAMES))
     first = None
     starts = starts_of(file, snapshot, shape, zone)
     if shape.timed:
@@ -184,13 +186,14 @@ class _Shapes:
         self._known: OrderedDict[bytes, Shape] = OrderedDict()
         self._lock = Lock()
 
-    def of(self, sample: list[str]) -> Shape:
-        key = hashlib.blake2b("\n".join(sample).encode("utf-8", "replace")).digest()
+    def of(self, sample: list[str], names: KeyNames) -> Shape:
+        content = "\n".join((repr(names), *sample)).encode("utf-8", "replace")
+        key = hashlib.blake2b(content).digest()
         with self._lock:
             if key in self._known:
                 self._known.move_to_end(key)
                 return self._known[key]
-        shape = learn_shape(sample)
+        shape = learn_shape(sample, names)
         with self._lock:
             self._known[key] = shape
             if len(self._known) > self._MOST:
@@ -201,9 +204,14 @@ class _Shapes:
 _shapes = _Shapes()
 
 
-def shape_of(sample: list[str]) -> Shape:
-    """The shape of a file's lines, learned from a sample; the same sample is learned from once."""
-    return _shapes.of(sample)
+def shape_of(sample: list[str], names: KeyNames = NO_NAMES) -> Shape:
+    """The shape of a file's lines, learned from a sample; the same sample is learned from once.
+
+    Args:
+        sample: lines, in order.
+        names: keys of structured lines to try before all others.
+    """
+    return _shapes.of(sample, names)
 
 
 def _modified(file: LogFile) -> int:

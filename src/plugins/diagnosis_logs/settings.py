@@ -13,6 +13,21 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 _SOURCE_NAME = re.compile(r"[\w.@+-]{1,64}")
 
 
+class KeySettings(BaseModel):
+    """Keys of JSON and logfmt lines to try before what their values tell; `outer.inner` nested.
+
+    Attributes:
+        time, level, message, service: names, the first that a file has counts.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    time: tuple[str, ...] = ()
+    level: tuple[str, ...] = ()
+    message: tuple[str, ...] = ()
+    service: tuple[str, ...] = ()
+
+
 class LogsSettings(BaseModel):
     """Where the logs are.
 
@@ -20,6 +35,7 @@ class LogsSettings(BaseModel):
         paths: files and folders (searched recursively); `--logs PATH` fills it. Sources are named
             after the files.
         sources: named sources, each a file or a folder.
+        keys: which keys of structured lines say what, where the files' values do not tell.
         zone: IANA name of the zone of log times that carry none; by default the run's zone.
         window_minutes: length of the window of a request that names no start.
         files_limit: most files to search; where there are more, results say so (SCAN).
@@ -34,6 +50,7 @@ class LogsSettings(BaseModel):
 
     paths: tuple[Path, ...] = ()
     sources: dict[str, Path] = Field(default_factory=dict)
+    keys: KeySettings = KeySettings()
     zone: str | None = None
     window_minutes: int = Field(default=30, gt=0, le=525_600)
     files_limit: int = Field(default=2_000, gt=0)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from diagnosis.plugin import SourceError
 from diagnosis_logs.fields import service_of_file_name
+from diagnosis_logs.keys import NO_NAMES, KeyNames
 from diagnosis_logs.reading import Binary, Unreadable, sample_of
 from diagnosis_logs.settings import LogsSettings
 
@@ -29,12 +30,14 @@ class LogFile:
         path: resolved, without links.
         service: of lines that name none.
         in_folder: whether a folder was configured, and not this very file.
+        keys: of its structured lines, to try before what their values tell.
     """
 
     source: str
     path: Path
     service: str
     in_folder: bool
+    keys: KeyNames = NO_NAMES
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,8 @@ class LogSources:
 
     def __init__(self, settings: LogsSettings) -> None:
         self._limit = settings.files_limit
+        keys = settings.keys
+        self._keys = KeyNames(keys.time, keys.level, keys.message, keys.service)
         taken = set(settings.sources)
         roots = [LogRoot(name, path) for name, path in settings.sources.items()]
         for path in dict.fromkeys(map(_absolute, settings.paths)):
@@ -81,7 +86,7 @@ class LogSources:
                 if file.path in seen:
                     continue
                 seen.add(file.path)
-                found.append(file)
+                found.append(replace(file, keys=self._keys))
             if len(found) > self._limit:
                 found, complete = found[: self._limit], False
                 break

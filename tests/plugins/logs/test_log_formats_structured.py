@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from diagnosis.plugin import EvidenceResult
 from diagnosis_logs.fields import RecordFields
 from diagnosis_logs.keys import KeyNames
 from diagnosis_logs.records import Record, read_records
@@ -18,6 +21,8 @@ MODIFIED = to_instant(datetime(2026, 12, 1, tzinfo=UTC))
 AT = "2026-11-30T10:00:00+00:00"
 EPOCH = 1_796_032_800
 
+Ask = Callable[..., Awaitable[EvidenceResult]]
+Write = Callable[..., Path]
 Told = tuple[str | None, str | None, str, str]
 
 
@@ -206,3 +211,15 @@ def test_docker_s_file_holds_text_or_json() -> None:
     assert [told[1:3] for told, _ in found] == [("ERROR", "file"), ("WARN", "a"), ("INFO", "file")]
     assert found[2][0][3].endswith("half and half")
     assert found[0][0][0] == "2026-11-30T10:00:00.500+00:00"
+
+
+async def test_the_setting_keys_goes_before_what_is_learned(write: Write, ask: Ask) -> None:
+    log = write(
+        "app.log",
+        '{"time":"2020-01-01T00:00:00Z","at":"2024-05-01T12:15:00Z","rank":"error","unit":"pay"}\n',
+    )
+    keys = {"time": ["at"], "level": ["rank"], "service": ["unit"]}
+    [item] = (await ask(log, settings={"keys": keys})).items
+    assert item.fields["timestamp"] == "2024-05-01T12:15:00+00:00"
+    assert (item.fields["level"], item.fields["service"]) == ("ERROR", "pay")
+    assert (await ask(log)).items == ()
