@@ -65,7 +65,6 @@ async def connect_raw(address: ServerAddress, database: str | None, timeout_s: f
             passfile="",
             database=database or address.database or address.user,
             ssl=address.tls or False,
-            timeout=timeout_s,
             # prepared statements of one transaction only, so that a pooler in between may be used
             statement_cache_size=0,
             server_settings={"application_name": "diagnosis"},
@@ -85,7 +84,8 @@ class Session:
     def __init__(self, connection: Any, database: str | None, schemas: Sequence[str]) -> None:
         self._connection = connection
         self._database = database
-        self._path = ", ".join(f'"{name}"' for name in schemas)
+        quoted = (name.replace('"', '""') for name in schemas)
+        self._path = [f'"{name}"' for name in quoted]
         self._identity: tuple[int, Any] = (0, None)
         self._row_limit = 1
         self._time_limit_s = 0.0
@@ -146,7 +146,7 @@ class Session:
             "lock_timeout": f"'{milliseconds}'",
             "idle_in_transaction_session_timeout": f"'{milliseconds + 10_000}'",
             # pg_temp last: it would come first where it is not named
-            "search_path": f"pg_catalog, {self._path}, pg_temp",
+            "search_path": ", ".join(["pg_catalog", *self._path, "pg_temp"]),
             "standard_conforming_strings": "on",
             "client_encoding": "'UTF8'",
             "datestyle": "'ISO'",

@@ -109,6 +109,22 @@ async def test_literals_arrive_on_the_server_as_they_were_meant(ask) -> None:
         assert await ask.fields(f"SELECT {literal} AS x") == [{"x": text}]
 
 
+@pytest.mark.parametrize(
+    "literal",
+    [
+        r"E'\x41\101'",
+        r"E'\u4e2d\U0001F6A8'",
+        r"E'\xe4\xb8\xad'",
+        r"E'a\q\\\t'",
+        r"e'it\'s ''so'''",
+        "$$ \\x41 ' $$",
+    ],
+)
+async def test_escapes_mean_what_the_server_takes_them_for(ask, server, literal: str) -> None:
+    expected = await server.value(f"SELECT {literal}")
+    assert await ask.fields(f"SELECT {literal} AS x") == [{"x": expected}]
+
+
 async def test_the_row_cap_is_exact(open_tool) -> None:
     ask = await open_tool(row_limit=10)
     exact = await ask("SELECT n FROM numbers WHERE n < 10")
@@ -205,6 +221,14 @@ async def test_the_session_is_read_only_and_names_mean_what_the_settings_say(ask
     [path] = await ask.fields("SHOW search_path")
     assert path["search_path"].startswith("pg_catalog, ")
     assert path["search_path"].endswith("pg_temp")
+
+
+async def test_a_schema_may_have_any_name_and_ends_no_statement(open_tool, server) -> None:
+    """The names stand in the session's own SET: a quote in one is doubled."""
+    ask = await open_tool(schemas=(server.schema, 'a"; DROP TABLE numbers; --', "pg_catalog"))
+    assert await ask.fields("SELECT count(*) AS c FROM numbers") == [{"c": 1000}]
+    only = await open_tool(schemas=("pg_catalog",))
+    assert await only.fields("SELECT 1 AS one") == [{"one": 1}]
 
 
 async def test_functions_of_the_schema_do_not_stand_in_for_the_servers(ask, server) -> None:
