@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from datetime import UTC, tzinfo
-from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
 from diagnosis_logs.containers import Wrapped, unwrap
 from diagnosis_logs.continuations import Continuations
+from diagnosis_logs.shape import Shape
 from diagnosis_logs.stampreader import StampReader
 from diagnosis_logs.stamps import STAMP_KINDS
 from diagnosis_logs.structured import (
@@ -23,9 +23,6 @@ from diagnosis_logs.structured import (
 )
 from diagnosis_logs.timestamps import instant_of_epoch
 from diagnosis_logs.zones import offset_of
-
-if TYPE_CHECKING:
-    from diagnosis_logs.shapes import Shape
 
 # Start of a record: its instant, where its stamp ends, and the object of a JSON line if it was
 # read for the time.
