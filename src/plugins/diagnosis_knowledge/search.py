@@ -12,7 +12,8 @@ from diagnosis_knowledge.sharpening import QuestionVector
 from diagnosis_knowledge.vectors import Vectors, VectorsUnavailable
 from diagnosis_knowledge.words import may_be_misspelled, meant, names, query_terms, terms
 
-_CANDIDATES = 50
+_CANDIDATES = 30
+_FEW = 200  # so many passages are ranked in no time, however common the word
 _log = logging.getLogger(__name__)
 
 
@@ -49,7 +50,8 @@ class Search:
         """Find the relevant chunks of one category or of all."""
         documents, sections = self._registry.counts(category)
         question = self._question(query)
-        lexical = self._registry.matching(question.words, _CANDIDATES, category)
+        telling = [word for word in question.words if self._tells(word, question)]
+        lexical = self._registry.matching(telling or question.words, _CANDIDATES, category)
         similarities = self._similarities(vector, lexical, category) if sections else {}
         stored = self._registry.chunks([*dict.fromkeys([*(similarities or ()), *lexical])])
         candidates = [
@@ -94,6 +96,10 @@ class Search:
             frequencies=frequencies,
             chunks=self._registry.counts(None)[1],
         )
+
+    def _tells(self, word: str, question: Question) -> bool:
+        """Whether a word leads to passages: not to none, and not to every fourth."""
+        return 0 < question.frequencies[word] <= max(_FEW, question.chunks // 4)
 
     def _spelled(self, word: str) -> str:
         if not may_be_misspelled(word):
