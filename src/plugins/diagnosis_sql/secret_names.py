@@ -15,7 +15,7 @@ _SECRETS = words(
     """
     password passwords passwd pwd passphrase passcode secret secrets credential credentials
     token apikey privatekey secretkey accesskey authkey accesstoken authtoken refreshtoken
-    sessiontoken apitoken userpassword passwordhash pwdhash otp cvv cvc jwt bearer pin
+    sessiontoken apitoken userpassword passwordhash pwdhash otp cvv cvc jwt bearer
     """
 )
 _PAIRS = words(

@@ -243,6 +243,7 @@ REFUSED = (
     ("SELECT 1 UNION SELECT 1 FROM pg_shadow", "SCHEMA_NOT_ALLOWED"),
     ("EXPLAIN SELECT * FROM pg_authid", "SCHEMA_NOT_ALLOWED"),
     ("SELECT o::text FROM orders o", "COLUMN_NOT_ALLOWED"),
+    ("SELECT x.b FROM orders AS x (a, b)", "COLUMN_NOT_ALLOWED"),
     ("SELECT concat(o, '') FROM orders o", "COLUMN_NOT_ALLOWED"),
 )
 

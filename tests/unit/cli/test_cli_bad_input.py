@@ -139,7 +139,12 @@ def test_unknown_tool(refused: Refused, log: Path) -> None:
 
 @pytest.mark.parametrize(
     ("tool", "flag"),
-    [("query_logs", "--logs"), ("lookup_knowledge", "--knowledge"), ("query_mysql", "--mysql")],
+    [
+        ("query_logs", "--logs"),
+        ("lookup_knowledge", "--knowledge"),
+        ("query_mysql", "--mysql"),
+        ("query_postgresql", "--postgresql"),
+    ],
 )
 def test_tool_without_a_source_names_the_flag(refused: Refused, tool: str, flag: str) -> None:
     refused("tool", tool, says=(f"The tool '{tool}' has no source", flag))
