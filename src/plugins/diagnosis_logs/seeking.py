@@ -86,7 +86,10 @@ class TimeIndex:
         return found
 
     def _search(self, instant: int) -> tuple[int, int]:
-        """Two close bytes: records before the first are earlier, from the second on not earlier."""
+        """Two close bytes: records before the first are earlier, from the second on not earlier.
+
+        The second is the end of a record: its lines may stand far behind its beginning.
+        """
         low, high = 0, self._snapshot.size
         for offset, seen in self._seen.items():  # what is known already
             if seen < instant:
@@ -94,14 +97,16 @@ class TimeIndex:
         for offset, seen in self._seen.items():
             if seen >= instant and offset >= low:
                 high = min(high, offset)
+        reach = high
         while high - low > _CLOSE_BYTES:
             middle = (low + high) // 2
             found = self._look(middle)
             if found is None or found[1] >= instant:
                 high = middle
+                reach = self._snapshot.size if found is None else found[0]
             else:
                 low = found[0]
-        return low, high
+        return low, reach
 
     def _look(self, at: int) -> tuple[int, int] | None:
         """The first record that begins at or after byte `at` and its instant; None at the end."""

@@ -10,7 +10,7 @@ from typing import BinaryIO, NamedTuple
 
 from diagnosis_logs.reading import LINE_BYTES, Halt, Unreadable
 
-BLOCK_BYTES = 262_144
+BLOCK_BYTES = 65_536
 
 _COUNTED_BYTES = 1 << 20
 _HEAD_BYTES = 4_096

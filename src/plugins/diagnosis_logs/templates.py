@@ -14,6 +14,7 @@ from diagnosis.plugin import EvidenceItem
 from diagnosis_logs.collecting import Match, Place
 from diagnosis_logs.cursor import SortKey
 from diagnosis_logs.levels import Level
+from diagnosis_logs.masks import Masker
 from diagnosis_logs.page import shortened
 from diagnosis_logs.records import Record
 from diagnosis_logs.timestamps import iso
@@ -23,40 +24,22 @@ MOST_TEMPLATES = 20_000
 _MASKED_CHARACTERS = 500
 _EXAMPLE_CHARACTERS = 800
 
-_VARIABLE = re.compile(
-    # kept: what kind of request or failure it is; {status} and the like tell records apart
-    r"(?P<keep>\"(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)\s|\" [1-5]\d\d\b"
-    r"|\b(?i:status|code|errno|signal)[\"']?\s?[=:]\s?\d{1,5}\b)"
-    r"|(?P<quote>(?<!\w)'[^'\n]{1,200}'(?!\w)|\"[^\"\n]{1,200}\")"
-    r"|(?P<uuid>\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b)"
-    r"|(?P<address>\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b)"
-    r"|(?P<time>\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? [A-Z][a-z]{2} [ \d]?\d [\d:.]{8,15} \d{4}\b)"
-    # an id has letters and digits: a number is a number however long it is
-    r"|(?P<id>\b(?=[a-zA-Z]*\d)(?=\d*[a-zA-Z])(?:0x[\da-fA-F]+|[\da-fA-F]{8,}|[\da-zA-Z]{20,})\b)"
-    # a hyphen between letters and digits is no sign
-    r"|(?P<number>(?:(?<![^\W_])-)?\d+(?:[.,]\d+)*)"
-)
 _EXCEPTION = re.compile(r"^(?:Caused by: )?([\w.$]{1,200}(?:Error|Exception))\b")
 
 
-def template_of(message: str, more: list[str]) -> str:
+def template_of(message: str, more: list[str], masker: Masker | None = None) -> str:
     """The pattern of a record: its first line with what varies masked, and its exceptions' names.
 
     Args:
         message: the first line without its time.
         more: the record's further lines.
+        masker: remembers what it masked before.
     """
-    masked = _VARIABLE.sub(_mask, message[:_MASKED_CHARACTERS])
+    masked = (masker or Masker()).masked(message[:_MASKED_CHARACTERS])
+    if not more:
+        return masked
     names = [found[1] for line in more if (found := _EXCEPTION.match(line))]
-    return " | ".join((" ".join(masked.split()), *names[:4]))
-
-
-def _mask(found: re.Match[str]) -> str:
-    kind = found.lastgroup
-    if kind == "keep":
-        return found[0]
-    # an id may happen to have no letter
-    return "<number>" if kind == "id" else f"<{kind}>"
+    return " | ".join((masked, *names[:4]))
 
 
 _Key = tuple[str, Level | None, str]
@@ -88,6 +71,7 @@ class TemplateCollector:
         self._lines = 0
         self._groups: dict[_Key, _Group] = {}
         self._earlier: set[_Key] = set()
+        self._masker = Masker()
 
     def skipped(self) -> None:
         """Nothing to forget."""
@@ -98,14 +82,14 @@ class TemplateCollector:
     def add_earlier(self, match: Match) -> None:
         """Note a matching record of the window before."""
         if len(self._earlier) < MOST_TEMPLATES:
-            self._earlier.add(_key_of(match))
+            self._earlier.add(self._key_of(match))
         else:
             self.overflowed = True
 
     def add(self, match: Match) -> None:
         """Count a matching record of the window."""
         self._lines += 1
-        key = _key_of(match)
+        key = self._key_of(match)
         record = match.record
         instant = record.instant
         origin = match.origin
@@ -148,6 +132,11 @@ class TemplateCollector:
             if self._after is None or order > self._after:
                 yield order, self._item(key, order, zone)
 
+    def _key_of(self, match: Match) -> _Key:
+        fields, record = match.fields, match.record
+        template = template_of(fields.message(record), fields.more(record), self._masker)
+        return match.service, match.level, template
+
     def _order(self, key: _Key, group: _Group) -> SortKey:
         service, level, template = key
         name = "-" if level is None else level.name
@@ -170,11 +159,6 @@ class TemplateCollector:
             **group.place.fields(),
         }
         return EvidenceItem(identity=f"template:{order[3]}", fields=fields)
-
-
-def _key_of(match: Match) -> _Key:
-    message = match.fields.message(match.record)
-    return match.service, match.level, template_of(message, match.fields.more(match.record))
 
 
 def _example(record: Record) -> str:
