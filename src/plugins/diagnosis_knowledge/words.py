@@ -7,6 +7,7 @@ by "disk". SQLite's own tokenizers find no two-character Chinese word, hence big
 from __future__ import annotations
 
 import difflib
+import functools
 import re
 import unicodedata
 from collections.abc import Iterable
@@ -102,11 +103,12 @@ def _bigrams(run: str) -> list[str]:
     return [run] if len(run) == 1 else [run[i : i + 2] for i in range(len(run) - 1)]
 
 
-def _latin(token: str) -> list[str]:
+@functools.lru_cache(maxsize=32_768)  # texts say the same few thousand words again and again
+def _latin(token: str) -> tuple[str, ...]:
     parts = _PART.findall(token)
     if len(parts) < 2:
-        return [_stem(token.casefold())]
-    return [token.casefold(), *(_stem(part.casefold()) for part in parts)]
+        return (_stem(token.casefold()),)
+    return (token.casefold(), *(_stem(part.casefold()) for part in parts))
 
 
 def _stem(word: str) -> str:
