@@ -6,7 +6,7 @@ import ssl
 
 from diagnosis.errors import SourceError
 from diagnosis_postgresql.session import CONNECT_FAILURES, Session, sqlstate
-from diagnosis_postgresql.settings import PostgresqlSettings
+from diagnosis_postgresql.settings import SERVER_SCHEMAS, PostgresqlSettings
 from diagnosis_postgresql.url import server_address
 from diagnosis_sql.pool import SessionPool
 from diagnosis_sql.url import ServerAddress
@@ -18,8 +18,9 @@ _NO_DATABASE = frozenset({"3D000", "42501"})
 def session_pool(address: ServerAddress, settings: PostgresqlSettings) -> SessionPool:
     """An empty pool of sessions on the server."""
     timeout_s = settings.connect_timeout_s
-    # pg_catalog stands first in every session's path
-    schemas = [name for name in settings.schemas if name != "pg_catalog"]
+    # pg_catalog stands first in every session's path; information_schema must be named, so that
+    # the policy sees which of its views are meant
+    schemas = [name for name in settings.schemas if name not in SERVER_SCHEMAS]
 
     async def connect(database: str | None) -> Session:
         return await Session.open(address, database, schemas, timeout_s)
