@@ -20,8 +20,9 @@ Runs one read-only SQL statement on the configured MySQL or MariaDB server and r
 objects. Use it for what the database itself knows: data that looks wrong, table sizes, indexes, \
 locks, running statements, status counters, EXPLAIN. Discover with SHOW TABLES, DESCRIBE t, SHOW \
 CREATE TABLE t or information_schema. No rows mean that nothing matches in that schema at that \
-moment, not that nothing happened. Binary values are shown as their size and SHA-256; times carry \
-no zone and stand in the scope's time_zone."""
+moment, not that nothing happened. Binary values are shown as their size and SHA-256; columns that \
+hold secrets are masked and cannot be compared; times carry no zone and stand in the scope's \
+time_zone."""
 
 
 class MysqlTool:
