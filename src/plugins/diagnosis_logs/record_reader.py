@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from diagnosis_logs.reading import Halt
 from diagnosis_logs.records import Record, RecordBuilder
 from diagnosis_logs.shapes import Start
-from diagnosis_logs.snapshot import BLOCK_BYTES, Snapshot
+from diagnosis_logs.snapshot import BLOCK_BYTES, Snapshot, text_of
 
 _LOOK_BYTES = 1_024
 _FIRST_BYTES = 4_096
@@ -50,6 +50,11 @@ class RecordReader:
         start = max(start, self._done)
         if start >= min(end, self._snapshot.size):
             return
+        if end - start == 1 and not self._stateful:
+            record = self._one_line(start)
+            if record is not None:
+                yield record
+                return
         at, kept = self._run_up(start) if self._stateful else (self._beginning(start),) * 2
         builder = self._builder
         builder.forget()
@@ -67,6 +72,25 @@ class RecordReader:
         if builder.current is not None and builder.current.place >= kept:
             builder.current.more += self._after
             yield builder.current
+
+    def _one_line(self, at: int) -> Record | None:
+        """The record that holds byte `at` if it is one short line: the usual case, made quick."""
+        snapshot = self._snapshot
+        low = max(self._done, at - _LOOK_BYTES)
+        chunk = snapshot.read(low, at + 2 * _LOOK_BYTES)
+        begin = chunk.rfind(b"\n", 0, at - low) + 1
+        end = chunk.find(b"\n", at - low)
+        following = chunk.find(b"\n", end + 1)
+        if end < 0 or following < 0 or (begin == 0 and (low > self._done or low == 0)):
+            return None
+        text = text_of(chunk[begin:end], snapshot.encoding)
+        found = self._begin(text)
+        if found is None:
+            return None
+        if self._begin(text_of(chunk[end + 1 : following], snapshot.encoding)) is None:
+            return None
+        self._done = low + end + 1
+        return Record(low + begin, found[0], text, found[1], found[2])
 
     def _beginning(self, at: int) -> int:
         """Where the record that holds byte `at` begins; no further back than what was read."""
