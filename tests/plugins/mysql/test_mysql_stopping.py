@@ -47,7 +47,7 @@ async def test_the_servers_time_limit_ends_a_statement_and_the_session_goes_on(
     started = time.monotonic()
     with pytest.raises(TimeoutError):
         await ask(sql)
-    assert 0.25 < time.monotonic() - started
+    assert time.monotonic() - started > 0.25
     assert await server.running(marker) == []
     assert await ask.fields("SELECT 1 AS one") == [{"one": 1}]
     assert await server.connections() == connections
