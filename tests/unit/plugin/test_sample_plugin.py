@@ -53,8 +53,9 @@ async def use(path):
     return answer
 
 async def conform(path):
+    tool = load(path).registry.get("list_deployments").tool
     report = await check_evidence_tool(
-        load(path).registry.get("list_deployments").tool,
+        tool,
         requests=[{}, {"service": "cart"}, {"start": "2026-03-01T00:00:00", "limit": 1}],
         empty_request={"service": "search"},
         rejected_requests=[
@@ -146,21 +147,21 @@ def test_it_is_found_by_its_entry_point_and_its_tool_answers(answers: dict[str, 
 
 
 def test_it_passes_the_conformance_kit(answers: dict[str, Any]) -> None:
-    assert answers["conformance"]["not_run"] == ["secrets"]
+    assert answers["conformance"]["not_run"] == ["byte_bounds", "unavailable", "secrets"]
     assert "cancellation" in answers["conformance"]["passed"]
 
 
 def test_without_settings_it_is_reported_as_not_configured(answers: dict[str, Any]) -> None:
     report = answers["unset"]["report"]
     assert report["status"] == "NOT_CONFIGURED"
-    assert report["mend"] == "To use it, set path in [plugins.deployments]."
+    assert report["mend"] == "Set path in [plugins.deployments] to a JSON file of deployments."
 
 
 def test_a_file_that_is_not_there_stops_the_start(answers: dict[str, Any]) -> None:
     kind, problem, mend = answers["none"]["error"]
     assert kind == "SourceError"
-    assert problem.startswith("there is no file of deployments")
-    assert mend == "correct path in [plugins.deployments]"
+    assert problem.startswith("There is no file of deployments")
+    assert mend == "Correct path in [plugins.deployments]."
 
 
 def test_a_file_that_holds_no_deployments_is_an_unavailable_source(

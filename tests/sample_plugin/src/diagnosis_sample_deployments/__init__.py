@@ -7,6 +7,7 @@ path = "deployments.json"
 from __future__ import annotations
 
 from pathlib import Path
+from typing import ClassVar
 
 from pydantic import BaseModel, Field
 
@@ -23,6 +24,10 @@ from diagnosis.plugin import (
 class DeploymentsSettings(BaseModel):
     """`[plugins.deployments]`."""
 
+    mend_unconfigured: ClassVar[str] = (
+        "Set path in [plugins.deployments] to a JSON file of deployments."
+    )
+
     path: Path = Field(description="A JSON file: a list of deployments.")
 
 
@@ -38,7 +43,7 @@ class DeploymentsFile:
         """Look at the file now."""
         if self._path.is_file():
             return Health(ok=True, detail=f"{self._path} is there")
-        return Health(ok=False, detail=f"{self._path} is gone", mend="write it again")
+        return Health(ok=False, detail=f"{self._path} is gone", mend="Write it again.")
 
 
 @hookimpl
@@ -57,8 +62,8 @@ def diagnosis_register_evidence_tools(
 
     if not settings.path.is_file():
         raise SourceError(
-            f"there is no file of deployments {settings.path}",
-            "correct path in [plugins.deployments]",
+            f"There is no file of deployments {settings.path}.",
+            "Correct path in [plugins.deployments].",
         )
     return [ListDeployments(settings.path)]
 

@@ -3,6 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class NotRun(Exception):
+    """The check had nothing to work on."""
+
+
+class Problem(NamedTuple):
+    """What a check yields: `detail` says what was seen, `mend` how to mend it, in one line each."""
+
+    detail: str
+    mend: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,13 +24,15 @@ class ConformanceFailure:
     Attributes:
         check: name of the check.
         detail: what was seen, in one line.
+        mend: how to mend it, in one line.
     """
 
     check: str
     detail: str
+    mend: str
 
     def __str__(self) -> str:
-        return f"{self.check}: {self.detail}"
+        return f"{self.check}: {self.detail}\n    {self.mend}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +42,7 @@ class ConformanceReport:
     Attributes:
         tool: the tool's name.
         passed: names of the checks, in the order they ran.
-        not_run: names of the checks that had nothing to work on, because no empty or rejected
-            request was given.
+        not_run: names of the checks that had nothing to work on: what they need was not given.
     """
 
     tool: str
