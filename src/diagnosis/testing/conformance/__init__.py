@@ -80,8 +80,7 @@ async def check_evidence_tool(
         rejected_requests: requests to refuse: by their model, `QueryRejected`, `SourceNotFound`.
         large_request: a valid request that matches far more than can be shown.
         slow_request: the one that is cancelled, best one that takes long; by default the first.
-        is_working: whether the source works on the slow request: a look at a server's list of
-            queries, say. Tasks, threads and child processes are looked at without it.
+        is_working: whether a server works on the slow request; threads and children are seen.
         unavailable_tool: the same tool over a source that does not answer.
         settings: the plugin's settings, whose `repr()` must hold no secret.
         secrets: texts, such as a password, that no result, error, log or `repr()` may hold.
