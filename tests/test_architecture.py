@@ -20,6 +20,7 @@ ALLOWED: frozenset[str] = frozenset()
 
 FLOORS = {
     "sample": 0,
+    "scaffold": 0,
     "contracts": 0,
     "plugin": 1,
     "harness": 2,

@@ -14,7 +14,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from diagnosis.cli import ask, config, demo, knowledge, plugins, tool
+from diagnosis.cli import ask, config, demo, knowledge, plugin_new, plugins, tool
 from diagnosis.cli.output import CANCELLED
 from diagnosis.errors import ConfigurationError
 
@@ -43,6 +43,7 @@ app.command("demo")(demo.demo)
 app.command("ask")(ask.ask)
 app.command("tool")(tool.tool)
 app.command("plugins")(plugins.plugins)
+app.add_typer(plugin_new.app, name="plugin")
 app.add_typer(knowledge.app, name="knowledge")
 app.add_typer(config.app, name="config")
 

@@ -1,0 +1,1 @@
+"""Floor 0: the package that `diagnosis plugin new` writes for a plugin author."""
