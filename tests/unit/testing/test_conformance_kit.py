@@ -680,6 +680,23 @@ async def test_a_filter_that_normalise_leaves_out_need_not_stand_in_the_scope() 
     assert (await check_evidence_tool(Good(), **ARGUMENTS)).passed == ALL_CHECKS
 
 
+async def test_a_value_that_is_the_default_need_not_change_the_scope() -> None:
+    class Good(StockTool):
+        def scope(self, request: StockRequest) -> dict[str, Any]:
+            return {**super().scope(request), "colour": request.colour or "red"}
+
+    assert (await check_evidence_tool(Good(), **ARGUMENTS)).passed == ALL_CHECKS
+
+
+async def test_a_filter_that_changes_what_is_found_must_change_the_scope() -> None:
+    class Bad(StockTool):
+        def scope(self, request: StockRequest) -> dict[str, Any]:
+            return {**super().scope(request), "colour": "red or blue"}
+
+    requests = [{"prefix": "p"}, {"prefix": "", "colour": "blue"}]
+    assert list(await _failures(Bad(), requests=requests)) == ["scope"]
+
+
 async def test_a_window_that_the_scope_does_not_tell_is_found() -> None:
     class Bad(StockTool):
         def answer(self, request: StockRequest, context: EvidenceContext) -> EvidenceResult:

@@ -40,7 +40,10 @@ async def scope(subject: Subject) -> AsyncIterator[Problem]:
             )
     told: set[str] = set()
     async for name, request, other in _changed(subject):
-        if name not in told and _same_scope(subject, request, other):
+        if name in told or not _same_scope(subject, request, other):
+            continue
+        # what is given may be what is meant without it: then the scope shows it
+        if _differs(subject, request, other) or not _shows(other.scope, request[name]):
             told.add(name)
             yield Problem(
                 f"{key(request)}: the scope is the same without {name}",
@@ -91,6 +94,16 @@ def _same_scope(subject: Subject, request: Request, other: EvidenceResult) -> bo
     return first.keys() == other.scope.keys() and all(
         first[name] == other.scope[name] for name in settled
     )
+
+
+def _differs(subject: Subject, request: Request, other: EvidenceResult) -> bool:
+    first = subject.answer(request)
+    return (identities(first), first.matched) != (identities(other), other.matched)
+
+
+def _shows(scope: dict[str, JsonValue], value: JsonValue) -> bool:
+    text = value.removesuffix("Z") if isinstance(value, str) else json.dumps(value)
+    return text.casefold() in json.dumps(scope, ensure_ascii=False, default=str).casefold()
 
 
 def _naive_times(value: JsonValue) -> Iterator[str]:
