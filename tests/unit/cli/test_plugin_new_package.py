@@ -124,6 +124,7 @@ def test_it_is_clean_for_the_linter_and_the_formatter_whatever_the_name(
         assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.timeout(300)  # without a cache it reads all that the tests import
 def test_it_is_clean_for_the_type_checker(package: Installed) -> None:
     pytest.importorskip("mypy", reason="the type checker is not installed")
     done = package.run("-m", "mypy", "--cache-dir", str(package.site / ".mypy_cache"))
