@@ -200,7 +200,8 @@ class KnowledgeBase:
         self, files: Sequence[SourceFile], tell: Callable[[AddedFile], None]
     ) -> tuple[Document, ...]:
         """Read the files; tell at once of those that need no indexing or cannot be."""
-        known = {d.sha256: d for d in await self.list() if d.status is IndexStatus.INDEXED}
+        indexed = [d for d in await self.list() if d.status is IndexStatus.INDEXED]
+        known, versions = {d.sha256: d for d in indexed}, {d.document_id: d for d in indexed}
         new: dict[str, Document] = {}
         for file in files:
             refusal, same, document = None, None, None
@@ -216,7 +217,9 @@ class KnowledgeBase:
             same = known.get(document.sha256) or next(
                 (d for d in new.values() if d.sha256 == document.sha256), None
             )
-            if same is None:
+            own = versions.get(file.document_id)
+            # a file that now equals another one still replaces what was indexed of it
+            if same is None or (own is not None and own.sha256 != document.sha256):
                 new[file.document_id] = document
                 continue
             reason = None if same.source == file.source else f"same content as {same.source}"

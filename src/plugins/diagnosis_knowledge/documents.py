@@ -77,13 +77,13 @@ def find_files(paths: Iterable[Path]) -> list[SourceFile]:
             inside = _files_below(path)
             if not inside:
                 raise SourceError(
-                    f"the knowledge folder {path} holds no Markdown or text file",
-                    "name a folder or file with .md, .markdown, .txt or .text documents",
+                    f"The knowledge folder {path} holds no Markdown or text file.",
+                    "Name a folder or file with .md, .markdown, .txt or .text documents.",
                 )
             found += inside
         else:
             problem = "is neither a file nor a folder" if path.exists() else "does not exist"
-            raise SourceError(f"the knowledge path {path} {problem}", "name an existing document")
+            raise SourceError(f"The knowledge path {path} {problem}.", "Name an existing document.")
     return found
 
 
@@ -177,6 +177,6 @@ def read_all(paths: Iterable[Path]) -> list[Document]:
                 refusal = str(error)
         if len(documents) == before:
             raise SourceError(
-                f"the knowledge path {path} {refusal}", "name a UTF-8 Markdown or text document"
+                f"The knowledge path {path} {refusal}.", "Name a UTF-8 Markdown or text document."
             )
     return documents

@@ -27,13 +27,13 @@ def folder_lock(folder: Path, lock_name: str) -> Iterator[None]:
         lock.acquire()
     except Timeout:
         raise SourceError(
-            f"the knowledge folder {folder} is in use by another process",
-            "wait until that process has ended, or give each process a folder of its own",
+            f"The knowledge folder {folder} is in use by another process.",
+            "Wait until that process has ended, or give each process a folder of its own.",
         ) from None
     except OSError as error:
         raise SourceError(
-            f"the knowledge folder {folder} cannot be used: {error.strerror}",
-            "make it a folder that this user may write to, or set another one",
+            f"The knowledge folder {folder} cannot be used: {error.strerror}.",
+            "Make it a folder that this user may write to, or set another one.",
         ) from error
     try:
         yield

@@ -115,6 +115,19 @@ async def test_a_changed_file_replaces_its_chunks(
     assert len(vector_ids(settings.index_folder)) == 3
 
 
+async def test_a_changed_file_that_equals_another_no_longer_says_what_it_said(
+    base: KnowledgeBase, documents: Path
+) -> None:
+    await base.add([documents])
+    shutil.copy(documents / "storage/disk.md", documents / "latency.md")
+    report = await base.add([documents])
+    assert {f.source: f.status for f in report} == {
+        "latency.md": AddStatus.REPLACED,
+        "storage/disk.md": AddStatus.UNCHANGED,
+    }
+    assert await sources(base, "connection pool is exhausted") == []
+
+
 async def test_a_removed_document_is_gone(base: KnowledgeBase, documents: Path) -> None:
     await base.add([documents])
     [gone] = [d for d in await base.list() if d.source == "latency.md"]

@@ -64,7 +64,7 @@ async def test_one_process_per_folder_and_kill_9_while_it_indexes(tmp_path: Path
         assert await process.stdout.readline() == b"hanging\n"
         with pytest.raises(SourceError, match="in use by another process") as caught:
             await KnowledgeBase.open(settings, Counting())
-        assert caught.value.mend.startswith("wait until that process has ended")
+        assert caught.value.mend.startswith("Wait until that process has ended")
     finally:
         process.kill()
         await process.communicate()
