@@ -1,8 +1,8 @@
 """The knowledge base with 10,000 passages: adding, opening and looking up; and the offline model.
 
 Passages get vectors of hashed words, so that the index is measured and not the model; questions are
-embedded by the offline model, as in a lookup. How fast that embeds passages is printed beside it:
-adding with the offline model is as fast as the slower of the two.
+embedded by the offline model, as in a lookup. How fast that embeds passages is measured beside it:
+adding with the offline model is as fast as the slower of the two, so both must reach the rate.
 """
 
 from __future__ import annotations
@@ -126,4 +126,4 @@ async def test_the_offline_model(offline) -> None:
         f"\nthe offline model embeds passages of {size:.0f} bytes: best {max(rates):.0f} a second,"
         f" median {statistics.median(rates):.0f}"
     )
-    assert min(rates) > 0
+    assert max(rates) > CHUNKS_PER_S

@@ -88,13 +88,12 @@ def open_part(
         snapshot = Snapshot(opened.enter_context(open_log(file.path)))
     head = sample_of(file.path)[:limit]
     later = later_lines(snapshot) if snapshot is not None else []
-    shape = shape_of(head + later, getattr(file, "keys", NO_NAMES))
+    shape = shape_of(head + later, file.keys)
     first = None
     starts = starts_of(file, snapshot, shape, zone)
     if shape.timed:
         first = next((found for line in head if (found := starts.instant(line)) is not None), None)
-    name = getattr(file, "file", file.source)
-    origin = Origin(file.source, name, order, by_offset=snapshot is not None)
+    origin = Origin(file.source, file.source, order, by_offset=snapshot is not None)
     return Part(file, origin, snapshot, shape, head, first)
 
 
