@@ -62,10 +62,12 @@ def lint(session: nox.Session) -> None:
 
 @nox.session(python=PYTHON)
 def types(session: nox.Session) -> None:
-    """Check types with mypy and with pyright."""
-    install(session, "--editable", ".[all]", *group("tests"), *group("types"))
+    """Check types with mypy and with pyright, and what `diagnosis plugin new` writes."""
+    install(session, "--editable", ".[all]", *group("tests"), *group("types"), *group("lint"))
     session.run("mypy")
     session.run("pyright")
+    # The tests that need the linter and the type checker, which the session `tests` has not.
+    session.run("pytest", "tests/unit/cli/test_plugin_new_package.py", "-k", "it_is_clean")
 
 
 @nox.session(python=PYTHON)

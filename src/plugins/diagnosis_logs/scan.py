@@ -281,6 +281,7 @@ class _SourceScan:
 
     def _take(self, record: Record, part: Part, fields: RecordFields) -> None:
         """Hand a record to the collector if it passes everything."""
+        self._halt.check()  # not by the block: masking one block can take longer than a stop may
         instant = record.instant
         if instant is None:
             if part.shape.timed:
