@@ -76,7 +76,7 @@ class QueryLogs:
         return scope
 
     async def collect(self, request: LogQuery, context: EvidenceContext) -> EvidenceResult:
-        """Search; the scanning thread ends within a record, or a block not yet taken apart, of its end.
+        """Search; the scanning thread ends at the next record after the call is cancelled.
 
         Raises:
             QueryRejected: a time, a window, a pattern or a cursor is refused.
