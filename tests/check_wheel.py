@@ -5,8 +5,11 @@ Run by the interpreter of an environment that holds the wheel and nothing of the
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import sqlite3
 import sys
+import tempfile
 import zipfile
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -44,6 +47,17 @@ def imported_from_checkout() -> list[str]:
     ]
 
 
+def tables_made() -> set[str]:
+    """Return the tables of a new database, which the wheel's own migrations make."""
+    from diagnosis.storage.migrating import migrate
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "diagnosis.sqlite3"
+        migrate(file)
+        with contextlib.closing(sqlite3.connect(file)) as connection:
+            return {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
+
+
 def main() -> int:
     """Print what is wrong, one line each, and return the exit status."""
     names = set(zipfile.ZipFile(sys.argv[1]).namelist())
@@ -52,6 +66,8 @@ def main() -> int:
     problems += [f"does not belong in the wheel: {name}" for name in strangers_in(names)]
     problems += [f"not imported from the wheel: {name}" for name in imported_from_checkout()]
     problems += [f"no entry point: {name}" for name in sorted({*PLUGINS} - plugins)]
+    if "api_document" not in tables_made():
+        problems.append("the migrations make no table `api_document`")
     for problem in problems:
         print(problem)
     print(f"{len(names)} files in the wheel, {len(problems)} problems")

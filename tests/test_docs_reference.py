@@ -23,6 +23,7 @@ from diagnosis.contracts.run import EndReason, RunLimits
 from diagnosis.models.embedding_settings import EmbeddingModelSettings
 from diagnosis.plugin import hookspecs
 from diagnosis.settings import ChatModelSettings, Settings, ToolSettings
+from diagnosis.storage.settings import StorageSettings
 from diagnosis_knowledge.settings import KnowledgeSettings
 from diagnosis_logs.settings import LogsSettings
 from diagnosis_mysql.settings import MysqlSettings
@@ -59,6 +60,7 @@ def test_limits_are_documented_with_their_defaults() -> None:
         ("## Top level", Settings),
         ("### `[model]`", ChatModelSettings),
         ("### `[embedding]`", EmbeddingModelSettings),
+        ("### `[storage]`", StorageSettings),
         ("### `[tools]`", ToolSettings),
         ("### `[plugins.logs]`", LogsSettings),
         ("### `[plugins.knowledge]`", KnowledgeSettings),

@@ -120,9 +120,26 @@ def loaded_by(code: str) -> set[str]:
     return {name.split(".")[0] for name in json.loads(text)}
 
 
+DATABASE_LIBRARIES = {"aiosqlite", "alembic", "sqlalchemy", "sqlmodel"}
+
+
 @pytest.mark.parametrize("library", ["pydantic_ai", "chromadb", "pydantic_settings", "logfire"])
 def test_importing_the_package_leaves_heavy_libraries_alone(library: str) -> None:
     assert library not in loaded_by("import diagnosis")
+
+
+@pytest.mark.parametrize("module", ["diagnosis", "diagnosis.bootstrap", "diagnosis.storage.late"])
+def test_what_may_open_the_database_imports_no_database_library(module: str) -> None:
+    assert not DATABASE_LIBRARIES & loaded_by(f"import {module}")
+
+
+def test_a_run_without_an_index_imports_no_database_library() -> None:
+    run = "sys.argv = ['diagnosis', 'demo']"
+    quiet = "import contextlib, io\nout = contextlib.redirect_stdout(io.StringIO())"
+    start = "from diagnosis.cli.main import run\nwith out, contextlib.suppress(SystemExit): run()"
+    loaded = loaded_by(f"{quiet}\n{run}\n{start}")
+    assert {"diagnosis_knowledge", "pydantic_ai"} <= loaded
+    assert not DATABASE_LIBRARIES & loaded
 
 
 def test_loaded_libraries_are_seen() -> None:

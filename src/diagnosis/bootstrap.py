@@ -14,8 +14,9 @@ from zoneinfo import ZoneInfo
 from diagnosis.errors import ConfigurationError
 from diagnosis.models.embedding_settings import EmbeddingModelSettings
 from diagnosis.plugin.manager import LoadedPlugins, load_plugins
-from diagnosis.plugin.services import Embedder, PluginServices
+from diagnosis.plugin.services import PluginServices
 from diagnosis.settings import ChatModelSettings, Settings, load_settings
+from diagnosis.storage.late import LateDocuments
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -43,10 +44,8 @@ async def open_diagnosis(
     """
     settings = settings or load_settings()
     async with AsyncExitStack() as opened:
-        embedder = configured_embedder(settings.embedding)
-        if embedder is not None:
-            opened.push_async_callback(embedder.close)
-        loaded = load_configured_plugins(settings, plugins, embedder=embedder)
+        services = await opened.enter_async_context(open_services(settings))
+        loaded = load_configured_plugins(settings, services, plugins)
         opened.push_async_callback(loaded.close)
         await loaded.open()
         if model is None:
@@ -83,18 +82,34 @@ def _compose(settings: Settings, loaded: LoadedPlugins, model: Model) -> Diagnos
     )
 
 
+@asynccontextmanager
+async def open_services(settings: Settings) -> AsyncIterator[PluginServices]:
+    """What plugins are lent; closed at the end. The database is opened by its first use.
+
+    Raises:
+        ConfigurationError: there is no such embedding model, or its key is missing.
+    """
+    async with AsyncExitStack() as opened:
+        documents = LateDocuments(settings.storage.database_file)
+        opened.push_async_callback(documents.close)
+        embedder = configured_embedder(settings.embedding)
+        if embedder is not None:
+            opened.push_async_callback(embedder.close)
+        yield PluginServices(embedder, documents)
+
+
 def load_configured_plugins(
     settings: Settings,
+    services: PluginServices,
     plugins: Sequence[object] = (),
     *,
-    embedder: Embedder | None = None,
     stop_on_failure: bool = True,
 ) -> LoadedPlugins:
     """Every plugin with its own settings; nothing is opened yet.
 
     Args:
         settings, plugins: as `open_diagnosis`.
-        embedder: lent to the plugins; None for their own offline one.
+        services: lent to the plugins.
         stop_on_failure: whether a plugin that cannot be used ends the start.
 
     Raises:
@@ -102,7 +117,7 @@ def load_configured_plugins(
     """
     return load_plugins(
         plugin_settings=settings.plugins,
-        services=PluginServices(embedder=embedder),
+        services=services,
         extra_plugins=plugins,
         required_tools=settings.tools.required,
         stop_on_failure=stop_on_failure,

@@ -27,6 +27,7 @@ from diagnosis.contracts.run import RunLimits
 from diagnosis.errors import ConfigurationError
 from diagnosis.models.embedding_settings import EmbeddingModelSettings
 from diagnosis.plugin.spelling import did_you_mean
+from diagnosis.storage.settings import StorageSettings
 
 DEFAULT_FILE = "diagnosis.toml"
 _PREFIX = "DIAGNOSIS_"
@@ -76,6 +77,7 @@ class Settings(BaseSettings):
 
     model: ChatModelSettings = ChatModelSettings()
     embedding: EmbeddingModelSettings = EmbeddingModelSettings()
+    storage: StorageSettings = StorageSettings()
     limits: RunLimits = RunLimits()
     tools: ToolSettings = ToolSettings()
     plugins: dict[str, dict[str, Any]] = Field(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
     from diagnosis.harness.cancellation import Cancellation
-    from diagnosis.plugin import Embedder
+    from diagnosis.plugin import PluginServices
     from diagnosis_knowledge.base import AddedFile, KnowledgeBase
     from diagnosis_knowledge.settings import KnowledgeSettings
 
@@ -140,8 +140,8 @@ def reindex(as_json: options.Json = False, config: options.Config = None) -> Non
     async def main(_: Cancellation) -> int:
         from diagnosis_knowledge.reindexing import reindex
 
-        async with _embedder(config) as embedder:
-            count = await reindex(settings, embedder, None if as_json else _tell_reindexed)
+        async with _services(config) as services:
+            count = await reindex(settings, services.embedder, None if as_json else _tell_reindexed)
         if as_json:
             write_json({"passages": count})
         else:
@@ -161,17 +161,12 @@ def _tell_reindexed(done: int, total: int) -> None:
 
 
 @asynccontextmanager
-async def _embedder(config: Path | None) -> AsyncIterator[Embedder | None]:
-    """The embedding model that settings name; None for the offline one."""
-    from diagnosis.bootstrap import configured_embedder
+async def _services(config: Path | None) -> AsyncIterator[PluginServices]:
+    """What the application lends to the knowledge plugin, here as in every run."""
+    from diagnosis.bootstrap import open_services
 
-    settings = options.settings_from(config, options.SourceFlags())
-    embedder = configured_embedder(settings.embedding)
-    try:
-        yield embedder
-    finally:
-        if embedder is not None:
-            await embedder.close()
+    async with open_services(options.settings_from(config, options.SourceFlags())) as services:
+        yield services
 
 
 def _knowledge_settings(config: Path | None) -> KnowledgeSettings:
@@ -206,8 +201,8 @@ def _run_with_base(
     async def main(_: Cancellation) -> int:
         from diagnosis_knowledge.base import KnowledgeBase
 
-        async with _embedder(config) as embedder:
-            base = await KnowledgeBase.open(settings, embedder)
+        async with _services(config) as services:
+            base = await KnowledgeBase.open(settings, services.embedder)
             try:
                 return await work(base)
             finally:

@@ -26,13 +26,14 @@ def plugins(as_json: options.Json = False, config: options.Config = None) -> Non
     settings = options.settings_from(config, options.SourceFlags())
 
     async def main(_: Cancellation) -> int:
-        from diagnosis.bootstrap import load_configured_plugins
+        from diagnosis.bootstrap import load_configured_plugins, open_services
 
-        loaded = load_configured_plugins(settings, stop_on_failure=False)
-        rows = [
-            {**report.model_dump(mode="json"), "health": await _health(loaded, report.name)}
-            for report in loaded.reports
-        ]
+        async with open_services(settings) as services:
+            loaded = load_configured_plugins(settings, services, stop_on_failure=False)
+            rows = [
+                {**report.model_dump(mode="json"), "health": await _health(loaded, report.name)}
+                for report in loaded.reports
+            ]
         if as_json:
             write_json({"plugins": rows})
         else:

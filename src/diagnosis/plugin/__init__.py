@@ -12,6 +12,12 @@ from diagnosis.contracts.evidence import (
     Truncation,
 )
 from diagnosis.errors import QueryRejected, SourceError, SourceNotFound, SourceUnavailable
+from diagnosis.plugin.documents import (
+    DocumentRecord,
+    DocumentRegistry,
+    IndexStatus,
+    InMemoryDocuments,
+)
 from diagnosis.plugin.evidence_tool import EvidenceContext, EvidenceTool, evidence_tool
 from diagnosis.plugin.health import Health, HealthCheck
 from diagnosis.plugin.hookspecs import hookimpl
@@ -19,6 +25,8 @@ from diagnosis.plugin.observer import RunObserver
 from diagnosis.plugin.services import Embedder, PluginServices
 
 __all__ = [
+    "DocumentRecord",
+    "DocumentRegistry",
     "Embedder",
     "EvidenceContext",
     "EvidenceItem",
@@ -26,6 +34,8 @@ __all__ = [
     "EvidenceTool",
     "Health",
     "HealthCheck",
+    "InMemoryDocuments",
+    "IndexStatus",
     "PluginServices",
     "QueryRejected",
     "QueryRejection",

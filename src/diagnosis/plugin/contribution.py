@@ -84,7 +84,7 @@ def ask_plugin(
     health_checks = _flat(
         "diagnosis_describe_health",
         name,
-        hook.diagnosis_describe_health(settings=settings),
+        hook.diagnosis_describe_health(settings=settings, services=services),
         lambda check: isinstance(check, HealthCheck) and isinstance(check.name, str),
         "health checks (check, name)",
     )

@@ -84,10 +84,11 @@ def diagnosis_register_skills(settings: Any) -> Sequence[Path]:
 
 
 @hookspec
-def diagnosis_describe_health(settings: Any) -> Sequence[HealthCheck]:
+def diagnosis_describe_health(settings: Any, services: PluginServices) -> Sequence[HealthCheck]:
     """Return checks of what this plugin depends on; `diagnosis plugins` runs them.
 
     Args:
         settings: the validated settings of this plugin.
+        services: what the application lends.
     """
     raise NotImplementedError  # never called: pluggy reads the signature

@@ -1,10 +1,12 @@
-"""What the application lends to plugins: nothing but an embedder."""
+"""What the application lends to plugins: an embedder and the document registry."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
+
+from diagnosis.plugin.documents import DocumentRegistry
 
 
 class Embedder(Protocol):
@@ -39,6 +41,8 @@ class PluginServices:
 
     Attributes:
         embedder: the embedding model named in settings, or None: the plugin's own offline one.
+        documents: where the status of ingested documents is kept, or None: with the process.
     """
 
     embedder: Embedder | None = None
+    documents: DocumentRegistry | None = None

@@ -1,0 +1,1 @@
+"""What outlives a run, in the application's database: tables, migrations, repositories."""

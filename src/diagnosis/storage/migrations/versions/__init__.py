@@ -1,0 +1,1 @@
+"""The revisions, each named `vNNNN_what_it_does.py`."""
