@@ -17,6 +17,10 @@ _STATUS = re.compile(
     r"|\s(?:TCP|UDP|NONE)\w{0,40}/([1-5]\d\d) "
     # AWS load balancers
     r'|\s([1-5]\d\d) (?:[1-5]\d\d|-) -?\d+ -?\d+ "[A-Z]{3,10} '
+    # Gin: a column of its own
+    r"|\| {0,4}([1-5]\d\d) \| {1,12}[\d.]+[a-zµ]{1,2}"
+    # morgan and the like: after method and path, before a duration
+    r"|(?:\A|[\s\"])[A-Z]{3,7} /[^\s\"]{0,2000}\"? ([1-5]\d\d) [\d.]+ ?m?s\b"
 )
 
 

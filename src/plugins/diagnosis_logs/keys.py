@@ -16,23 +16,26 @@ _TIME = (
     "@timestamp", "timestamp", "time", "ts", "datetime", "@t", "asctime", "eventtime",
     "event_time", "log_time", "logtime", "timestamp_ms", "timeunixnano", "t.$date",
     "__realtime_timestamp", "_source_realtime_timestamp", "instant", "date", "t", "start_time",
-    "startutc", "created_at", "created", "time_iso8601", "time_local",
+    "startutc", "created_at", "created", "time_iso8601", "time_local", "start",
+    "时间", "日期", "时间戳", "日志时间", "发生时间",
 )  # fmt: skip
 _LEVEL = (
     "level", "severity", "log.level", "loglevel", "log_level", "levelname", "level_name", "lvl",
     "severity_text", "severitytext", "error_severity", "@l", "@level", "levelno", "severitynumber",
-    "severity_number", "priority", "s", "status",
+    "severity_number", "priority", "s", "status", "级别", "等级", "日志级别",
 )  # fmt: skip
 _MESSAGE = (
     "message", "msg", "event", "short_message", "log", "text", "body", "@m", "@mt", "textpayload",
-    "jsonpayload.message", "fields.message", "error.message", "error", "err", "err.message", "m",
+    "jsonpayload.message", "fields.message", "@message", "resultdescription", "error.message",
+    "error", "err", "err.message", "errormessage", "m", "消息", "内容", "日志内容", "信息", "描述",
 )  # fmt: skip
 _SERVICE = (
     "service", "service.name", "service_name", "servicename", "resource.service.name",
     "resource.attributes.service.name", "attributes.service.name", "app", "application",
     "app_name", "appname", "svc", "kubernetes.labels.app", "kubernetes.container_name",
     "kubernetes.container.name", "container_name", "container.name", "container",
-    "syslog_identifier", "program", "appname", "component", "fields.service", "logger",
+    "syslog_identifier", "program", "component", "fields.service", "eventsource", "logger",
+    "服务", "服务名", "服务名称", "应用", "应用名", "系统", "模块",
 )  # fmt: skip
 _STATUS = (
     "status", "status_code", "statuscode", "http_status", "http.status_code", "http.status",
@@ -44,7 +47,13 @@ _TRACE = (
     "error.stack", "err.stack", "@x", "traceback", "exception.stacktrace", "trace", "error.trace",
 )  # fmt: skip
 
-_TIME_HINT = re.compile(r"time|date|stamp|when|clock|\bts\b|\bat\b", re.IGNORECASE)
+# Names that say little inside another object: `user.status`, `span.trace`.
+_VAGUE = {
+    "t", "s", "m", "error", "err", "log", "event", "body", "code", "date", "start", "trace",
+    "status", "created", "created_at", "priority", "container", "program", "system", "描述", "系统",
+}  # fmt: skip
+
+_TIME_HINT = re.compile(r"time|date|stamp|when|clock|epoch|\bts\b|\bat\b|时间|日期", re.IGNORECASE)
 _OTHER_TIME = re.compile(r"expir|birth|until|deadline|valid|due|updat|deliver|since", re.IGNORECASE)
 _SERVICE_HINT = re.compile(
     r"serv|svc|\bapp|program|\bproc|\bunit|module|subsystem|component", re.IGNORECASE
@@ -146,10 +155,16 @@ def learn_keys(
 
 
 def _named(columns: Sequence[_Column], names: Sequence[str]) -> list[_Column]:
-    """The columns that bear one of the names, in the names' order."""
+    """The columns that bear one of the names, in the names' order.
+
+    Where none does: those whose last key does, in an object around the whole record.
+    """
     order = {name.lower(): rank for rank, name in reversed(list(enumerate(names)))}
     known = [column for column in columns if column.name.lower() in order]
-    return sorted(known, key=lambda column: order[column.name.lower()])
+    if known:
+        return sorted(known, key=lambda column: order[column.name.lower()])
+    inner = [column for column in columns if column.path[-1].lower() in order.keys() - _VAGUE]
+    return sorted(inner, key=lambda column: (len(column.path), order[column.path[-1].lower()]))
 
 
 def _times(columns: Sequence[_Column], names: KeyNames, total: int) -> tuple[Path, ...]:

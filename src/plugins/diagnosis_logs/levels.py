@@ -29,7 +29,7 @@ _NAMES = {
     ),
     Level.WARN: ("warn", "warning", "wrn", "警告", "告警"),
     # 严重 is SEVERE of java.util.logging
-    Level.ERROR: ("error", "err", "severe", "eror", "错误", "严重", "failure"),
+    Level.ERROR: ("error", "err", "severe", "eror", "fail", "错误", "严重", "failure"),
     Level.FATAL: (
         "fatal", "critical", "crit", "alert", "emerg", "emergency", "panic", "ftl", "致命",
         "严重错误", "紧急",
@@ -40,6 +40,12 @@ _LETTERS = {
     "T": Level.TRACE, "V": Level.TRACE, "D": Level.DEBUG, "I": Level.INFO, "N": Level.INFO,
     "W": Level.WARN, "E": Level.ERROR, "F": Level.FATAL, "C": Level.FATAL, "A": Level.FATAL,
 }  # fmt: skip
+# Levels only where nothing else can be meant: a key that says levels, a column after the time.
+_NAMES_IN_COLUMNS = {
+    "log": Level.INFO, "system": Level.INFO, "config": Level.DEBUG, "success": Level.INFO,
+    "debug3": Level.DEBUG, "debug4": Level.DEBUG, "silly": Level.TRACE, "default": Level.INFO,
+}  # fmt: skip
+_COLUMN_NAMES = ("LOG", "CONFIG", "[System]")  # Nest, java.util.logging, MySQL
 _MARKS = {".": Level.DEBUG, "-": Level.DEBUG, "*": Level.INFO, "#": Level.WARN}  # Redis
 
 # One of these is in every name.
@@ -53,6 +59,7 @@ _latin = [name for name in LEVEL_OF_NAME if name.isascii()]
 _any = "|".join(sorted(_latin, key=len, reverse=True))
 _chinese = "|".join(sorted(set(LEVEL_OF_NAME) - set(_latin), key=len, reverse=True))
 _upper = _any.upper()
+_plain = "debug|info|notice|warn|warning|err|error|crit|critical|fatal|panic|alert|emerg"
 # A level stands in brackets (any case), after `level=` (any case), or alone in capitals.
 _STATED = re.compile(
     rf"[\[(<|]\s?(?P<bracket>(?i:{_any}))\s{{0,3}}[\])>|]"
@@ -64,6 +71,8 @@ _STATED = re.compile(
     rf"|\b\w{{1,64}}\.(?P<channel>{_upper}):"
     rf"|\bPHP (?:(?:Parse|Recoverable|Catchable) )?(?P<php>(?i:{_any}))[ :]"
     rf"|: (?P<process>{_upper})/"
+    # after a program or a category, with a colon of its own: `sshd[7]: error: x`
+    rf"|: (?P<tagged>(?i:{_plain})):\s"
 )
 _CHINESE_STATED = re.compile(
     rf"(?:\A|[\s\[(<|【:：=])\s?(?P<chinese>{_chinese})(?=[\s\])>|】:：]|\Z)"
@@ -79,16 +88,27 @@ _USUAL = tuple(
 # Capitalised right after the time: a level where a column, a colon or a bracket follows.
 _COLUMN = re.compile(r"(?:\s{2}|\s?[:|\t\]])")
 _POSTGRES = re.compile(r"\s(LOG|DEBUG[1-5]):  ")
-# Where one letter or mark says the level.
+# Where one letter says the level.
 _LETTER = re.compile(
     r"\s+(?:"
     r"(?P<mongo>[TDIWEFC])\d?\s{1,2}[A-Z]{3,12}\s"  # MongoDB before 4.4
-    r"|(?P<android>[VDIWEFA])/[\w.-]{1,64}\s?\("
+    r"|(?P<android>[VDIWEFA])/[\w.$-]{1,64}\s{0,20}\("
     r"|(?P<etcd>[DIWECNT])\s\||(?P<bracket>[DIWEF])\s\["
-    r"|\d{1,7}\s+\d{1,7}\s+(?P<logcat>[VDIWEFA])\s"
-    r"|(?P<redis>[.*#-])\s)"
+    r"|\d{1,7}\s+\d{1,7}\s+(?P<logcat>[VDIWEFA])\s)"
 )
-_LEADING_LETTER = re.compile(r"[\x1b\[\dm]{0,16}([IWEFDA])(?=\d{4} \d\d:|\d{8} \d\d:|, \[)")
+_LEADING_LETTER = re.compile(
+    r"[\x1b\[\dm]{0,16}([VIWEFDA])"
+    r"(?=\d{4} \d\d:|\d{8} \d\d:|, \[|/[\w.$-]{1,64}\s{0,20}\(\s{0,8}\d+\):)"
+)
+_REDIS = re.compile(r"\d+:[XCSM] .{10,40} ([.*#-]) |\[\d+\] \d.{10,40} ([.*#-]) ")
+# What network devices write: %LINK-3-UPDOWN:, with syslog's severity.
+_FACILITY = re.compile(r"%[A-Z][A-Z0-9_]*(?:-[A-Z0-9_]+)*?-([0-7])-[A-Z0-9_]+:")
+# ArcSight's CEF: version, vendor, product, version, id and name before the severity.
+_CEF = re.compile(r"CEF:\d\|(?:(?:[^|\\]|\\.)*\|){5}([\w-]{1,9})\|")
+_CEF_NAMES = {
+    "low": Level.INFO, "medium": Level.WARN, "high": Level.ERROR, "very-high": Level.FATAL,
+}  # fmt: skip
+_COLOUR = re.compile(r"\x1b\[[\d;]*m")
 _PRIORITY = re.compile(r"<(\d{1,3})>")
 # RFC 5424, 6.2.1: the numerical severities 0 to 7
 SYSLOG_SEVERITIES = (
@@ -119,31 +139,46 @@ def level_of_text(line: str, body: int = 0) -> Level | None:
 
 
 def _stated(line: str, body: int) -> Level | None:
+    if "\x1b" in line:
+        head = line[: body + 3 * _HEAD_CHARACTERS]
+        line, body = _COLOUR.sub("", head), len(_COLOUR.sub("", head[:body]))
     for usual in _USUAL:
         if found := usual.match(line, body):
             opened, name, closed = found.groups()
             level = LEVEL_OF_NAME.get(name.lower())
+            if level is None and body and found[0].endswith(_COLUMN_NAMES):
+                return _NAMES_IN_COLUMNS[name.lower()]
             if level is not None and (
                 name.isupper() or (opened and closed) or _COLUMN.match(line, found.end())
             ):
                 return level
     if found := _LEADING_LETTER.match(line):
         return _LETTERS[found[1]]
+    if body and (found := _LETTER.match(line, body)):
+        return _LETTERS[found[found.lastgroup or 0]]
     head = line[: body + _HEAD_CHARACTERS]
     level = _searched(head, body)
-    if level is None and body:
-        level = _by_letter(line, body)
+    if level is None:
+        level = _by_mark(line, head)
     if level is None and not head.isascii() and (found := _CHINESE_STATED.search(head)):
         return LEVEL_OF_NAME[found[1]]
     return level
 
 
-def _by_letter(line: str, body: int) -> Level | None:
-    found = _LETTER.match(line, body)
-    if found is None:
-        return None
-    letter = found[found.lastgroup or 0]
-    return _MARKS.get(letter) or _LETTERS[letter]
+def _by_mark(line: str, head: str) -> Level | None:
+    """The level that a number or a mark states in the formats of certain systems."""
+    if "%" in head and (found := _FACILITY.search(head)):
+        return SYSLOG_SEVERITIES[int(found[1])]
+    if "CEF:" in head and (found := _CEF.search(line)):
+        word = found[1].lower()
+        if not word.isdecimal():
+            return _CEF_NAMES.get(word)
+        number = int(word)  # 0 to 3 low, 4 to 6 medium, 7 and 8 high, 9 and 10 very high
+        return Level.INFO if number < 4 else Level(min(5, 3 + (number >= 7) + (number >= 9)))
+    if line[:1] == "[" or line[:1].isdigit():
+        found = _REDIS.match(line)
+        return _MARKS[found[1] or found[2]] if found else None
+    return None
 
 
 def _searched(head: str, body: int) -> Level | None:
@@ -162,12 +197,22 @@ def _searched(head: str, body: int) -> Level | None:
     return None
 
 
+def level_in_column(value: JsonValue) -> Level | None:
+    """The same of a field that is known to say levels; it may use more names."""
+    level = level_of_name(value)
+    if level is None and isinstance(value, str):
+        return _NAMES_IN_COLUMNS.get(value.strip().lower())
+    return level
+
+
 def level_of_name(value: JsonValue) -> Level | None:
     """The level that a field states by its name or letter."""
     if not isinstance(value, str):
         return None
     name = value.strip()
     level = LEVEL_OF_NAME.get(name.lower())
+    if level is None and name[-2:-1] in "+-" and name[-1:].isdecimal():
+        level = LEVEL_OF_NAME.get(name[:-2].lower())  # Go's slog: INFO+2
     if (
         level is None
         and len(name) <= 2

@@ -19,13 +19,24 @@ _COLOUR = r"(?:\x1b\[[\d;]{0,16}m){1,4}"
 # What may stand directly before a stamp: syslog's priority, `time=`, `msg=audit(`, brackets and
 # quotes, klog's letter.
 _LEAD = (
-    rf"(?:{_COLOUR})?(?:<\d{{1,3}}>)?(?:[\w.@-]{{1,64}}[=:(]{{1,2}}|[\w.@-]{{1,64}}=\w{{1,32}}\()?"
+    rf"(?:{_COLOUR})?(?:<\d{{1,3}}>)?(?:[\[<({{]\w{{1,32}}[\])>}}][,|;:]?){{0,3}}"
+    r"(?:[\w.@-]{1,64}[=:(：,|;]{1,2}|[\w.@-]{1,64}=\w{1,32}\()?"
     rf"[^\s\w.\x1b/:-]{{0,5}}(?:{_COLOUR})?[IWEFD]?"
 )
 _BEFORE = re.compile(rf"(?:\S{{1,256}}\s+){{0,{_MOST_WORDS}}}{_LEAD}")
-_VARYING = re.compile(rf"(?P<colour>{_COLOUR})|(?P<number>\d+)|(?P<letter>[IWEFD]\Z)")
+_VARYING = re.compile(
+    rf"(?P<colour>{_COLOUR})|(?P<number>\d+)|(?P<letter>[IWEFD]\Z)"
+    r"|(?P<word>(?:(?<=[\[<({])|(?<!.))[A-Za-z_][\w.@-]{0,63}(?=[\])>}]|[,|;]))"
+)
+_GENERAL = {
+    "colour": _COLOUR, "number": r"\d{1,20}", "letter": "[IWEFD]", "word": r"[\w.@-]{1,64}",
+}  # fmt: skip
 _DIGIT = re.compile(r"\d")
 _ANYWHERE = tuple((kind, re.compile(rf"(?<![\d.]){kind.pattern}")) for kind in STAMP_KINDS)
+
+_EPOCH_KIND = next(kind for kind in STAMP_KINDS if kind.name == "epoch")
+_BARE_EPOCH = re.compile(r"(?<!\S)1\d{9}(?:\.\d{1,9})?(?!\S)")
+_EPOCH_SPAN_S = 5 * 366 * 86_400
 
 # Shares of a sample's stamps below which a place is the text of a few lines.
 _RARE_AT_START = 0.02
@@ -61,9 +72,15 @@ class PlaceCounter:
         self.zoned = 0
         self._known: dict[Place, tuple[re.Pattern[str], StampReader]] = {}
         self._dates: dict[Place, list[re.Match[str]]] = {}
+        self._lines = 0
+        self._epochs: dict[int, list[float]] = {}
 
     def add(self, line: str) -> tuple[Place, re.Match[str]] | None:
         """Count the first stamp of a line; None where it has none."""
+        self._lines += 1
+        if bare := _BARE_EPOCH.search(line, 0, _SEARCHED_CHARACTERS):
+            words = len(line[: bare.start()].split())
+            self._epochs.setdefault(words, []).append(float(bare[0]))
         found = self._at_known_place(line) or _first_stamp(line)
         if found is None:
             return None
@@ -79,6 +96,9 @@ class PlaceCounter:
     def places(self) -> tuple[Place, ...]:
         """The places that count, the most frequent first."""
         counts = self._without_rivals()
+        full = sum(count for place, count in counts.items() if not place.kind.lacks)
+        if 2 * full < self._lines and (column := self._epoch_column()) is not None:
+            return (column,)
         dated = sum(count for place, count in counts.items() if place.kind.lacks != "date")
         total = counts.total()
         return tuple(
@@ -88,6 +108,17 @@ class PlaceCounter:
             # the clock of a line without a date, in a file of full times, is text
             and (place.kind.lacks != "date" or count > 10 * dated)
         )
+
+    def _epoch_column(self) -> Place | None:
+        """The word that is a number of seconds since 1970 in nearly every line, or None."""
+        for words, values in sorted(self._epochs.items()):
+            if (
+                10 * len(values) >= 9 * self._lines
+                and 0 < words <= _MOST_WORDS
+                and 0 < max(values) - min(values) < _EPOCH_SPAN_S
+            ):
+                return Place(_EPOCH_KIND, words, "")
+        return None
 
     def _least_share(self, place: Place, total: int) -> float:
         bracketed = place.lead.endswith("\\[") and place.words <= 4
@@ -148,7 +179,7 @@ def _general(lead: str) -> str:
     parts = []
     end = 0
     for part in _VARYING.finditer(lead):
-        general = _COLOUR if part["colour"] else r"\d{1,20}" if part["number"] else "[IWEFD]"
+        general = _GENERAL[part.lastgroup or ""]
         parts += [re.escape(lead[end : part.start()]), general]
         end = part.end()
     return "".join((*parts, re.escape(lead[end:])))

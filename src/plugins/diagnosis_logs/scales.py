@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 
 from pydantic import JsonValue
 
-from diagnosis_logs.levels import SYSLOG_SEVERITIES, Level, level_of_name
+from diagnosis_logs.levels import SYSLOG_SEVERITIES, Level, level_in_column, level_of_name
 
 LevelReader = Callable[[JsonValue], Level | None]
 
@@ -74,11 +74,13 @@ def level_reader(key: str, values: Collection[JsonValue]) -> LevelReader | None:
     numbers = [number for value in values if (number := _number(value)) is not None]
     scale = _scale(key, numbers) if numbers else None
     if scale is None:
-        return level_of_name if any(level_of_name(value) is not None for value in values) else None
+        if any(level_of_name(value) is not None for value in values):
+            return level_in_column
+        return None
 
     def read(value: JsonValue) -> Level | None:
         number = _number(value)
-        return level_of_name(value) if number is None else scale(number)
+        return level_in_column(value) if number is None else scale(number)
 
     return read
 

@@ -17,7 +17,6 @@ from diagnosis_logs.timestamps import (
     MICROSECONDS,
     POSSIBLE,
     from_instant,
-    instant_of_epoch,
     to_instant,
 )
 from diagnosis_logs.zones import zone_at
@@ -80,41 +79,56 @@ class StampReader:
 
     def _second(self, text: str, zone: str | None) -> int:
         if self._kind.read is None:
-            return instant_of_epoch(int(text))
-        year, month, day, hour, minute, second = self._kind.read(text)
+            return self._kind.count(text) if self._kind.count else 0
+        inner = self._kind.inner(text) if self._kind.inner else 0
+        return self._civil_second(text, zone) + inner
+
+    def _civil_second(self, text: str, zone: str | None) -> int:
+        read = self._kind.read
+        if read is None:
+            raise ValueError("a count")
+        year, month, day, hour, minute, second = read(text)
         # a leap second is the one before it
         clock = (hour, minute, min(second, 59))
         if year is not None and month is not None and day is not None:
             civil = datetime(year, month, day, *clock, tzinfo=self._zone)
             tz = zone_at(zone, civil, self._zone) if zone else self._zone
             return to_instant(civil.replace(tzinfo=tz))
+        tz = self._zone
+        if zone:
+            tz = zone_at(zone, from_instant(self._latest, tz), tz)
         previous = self._previous if self._in_order else None
         if previous is None:
-            found = self._before(month, day, clock, self._latest)
+            found = self._before(month, day, clock, self._latest, tz)
             for _ in range(self._turns_back):
-                found = self._before(month, day, clock, found - 1)
+                found = self._before(month, day, clock, found - 1, tz)
         else:
             # the latest one within a turn after the one before it
             least = previous - _BEHIND[self._kind.lacks]
-            found = self._before(month, day, clock, least + _TURN[self._kind.lacks])
+            found = self._before(month, day, clock, least + _TURN[self._kind.lacks], tz)
         self._previous = found
         return found
 
     def _before(
-        self, month: int | None, day: int | None, clock: tuple[int, int, int], latest: int
+        self,
+        month: int | None,
+        day: int | None,
+        clock: tuple[int, int, int],
+        latest: int,
+        tz: tzinfo,
     ) -> int:
         """The latest instant of that day of the year, or time of day, not after `latest`."""
-        around = from_instant(latest, self._zone)
+        around = from_instant(latest, tz)
         if month is None or day is None:
             for days in range(3):
                 date = around.date() - timedelta(days=days)
-                civil = datetime(date.year, date.month, date.day, *clock, tzinfo=self._zone)
+                civil = datetime(date.year, date.month, date.day, *clock, tzinfo=tz)
                 if (found := to_instant(civil)) <= latest:
                     return found
         else:
             for year in range(around.year, around.year - 9, -1):
                 try:  # 29 February has no instant in most years
-                    found = to_instant(datetime(year, month, day, *clock, tzinfo=self._zone))
+                    found = to_instant(datetime(year, month, day, *clock, tzinfo=tz))
                 except ValueError:
                     continue
                 if found <= latest:

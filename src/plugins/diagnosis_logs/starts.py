@@ -17,9 +17,11 @@ from diagnosis_logs.structured import (
     Fields,
     embedded_at,
     is_logfmt,
+    is_time_object,
     json_object,
     logfmt_fields,
     looked_up,
+    time_parts,
 )
 from diagnosis_logs.timestamps import instant_of_epoch
 from diagnosis_logs.zones import offset_of
@@ -57,7 +59,15 @@ class ValueTimes:
                 return instant_of_epoch(value)
             except (ValueError, OverflowError):
                 return None
+        if isinstance(value, dict) and is_time_object(value):
+            return self._of_object(value)
         return None
+
+    def _of_object(self, value: Fields) -> int | None:
+        """The instant of `{"seconds": 1, "nanos": 2}`, `{"date": "...", "timezone": "UTC"}`."""
+        whole, rest = time_parts(value)
+        instant = self.instant(whole)
+        return instant if instant is None else instant + rest // 1_000
 
     def offset(self, value: JsonValue) -> tzinfo | None:
         """The offset that a text which is a time shows."""

@@ -41,6 +41,9 @@ def offset_of(text: str) -> tzinfo | None:
             return None
         return timezone(timedelta(hours=hours)) if hours else UTC
     digits = text[sign + 1 :].replace(":", "")
+    if len(digits) == 3:  # DB2 counts minutes
+        minutes = timedelta(minutes=int(digits))
+        return timezone(-minutes if text[sign] == "-" else minutes)
     offset = timedelta(hours=int(digits[:2]), minutes=int(digits[2:] or "0"))
     return timezone(-offset if text[sign] == "-" else offset)
 
