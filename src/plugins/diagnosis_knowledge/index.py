@@ -18,7 +18,7 @@ from diagnosis.errors import SourceError
 from diagnosis_knowledge.chroma_vectors import ChromaVectors, folder_client, server_client
 from diagnosis_knowledge.documents import Document
 from diagnosis_knowledge.folder_lock import folder_lock
-from diagnosis_knowledge.registry import SCHEMA_VERSION, Registry
+from diagnosis_knowledge.registry import OtherFormat, PublishedDocument, Registry
 from diagnosis_knowledge.relevance import FLOOR
 from diagnosis_knowledge.search import Found, Search
 from diagnosis_knowledge.settings import (
@@ -28,12 +28,11 @@ from diagnosis_knowledge.settings import (
     KnowledgeSettings,
 )
 from diagnosis_knowledge.sharpening import QuestionVector
+from diagnosis_knowledge.trouble import index_trouble, other_format
 from diagnosis_knowledge.vectors import MemoryVectors, Vectors, VectorsUnavailable
 
 NO_EMBEDDING = "none"
 _log = logging.getLogger(__name__)
-_INTERRUPTED = "indexing was interrupted; add the file again"
-_VECTORS_LOST = "its vectors are missing from the index; add the file again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +93,12 @@ class Index:
             if self.built_with != NO_EMBEDDING and embedding is not None:
                 self._vectors = self._open_vectors()
                 self._exit.callback(self._vectors.close)
-            if not reindexing:
-                self._recover_if_alone()
         except VectorsUnavailable as error:
             self._exit.close()
-            raise SourceError(
-                f"The vectors of the knowledge folder {folder} cannot be opened: {error}.",
-                "Look at the Chroma server, or at the folder's files and their permissions.",
-            ) from error
+            raise self._vectors_trouble(error) from error
+        except sqlite3.Error as error:
+            self._exit.close()
+            raise index_trouble(folder, error) from error
         except BaseException:
             self._exit.close()
             raise
@@ -115,7 +112,7 @@ class Index:
         """Keep other processes from writing until `end_writing`.
 
         Raises:
-            SourceError: another process writes now.
+            FolderInUse: another process writes now.
         """
         if self._server is not None and self._folder is not None and self._writers == 0:
             self._writing.enter_context(folder_lock(self._folder, LOCK_NAME))
@@ -126,6 +123,16 @@ class Index:
         self._writers -= 1
         if self._writers == 0:
             self._writing.close()
+
+    @property
+    def folder(self) -> Path | None:
+        """Where it is; None for memory."""
+        return self._folder
+
+    @property
+    def identity(self) -> str:
+        """What tells this index from every other one; made with it and kept in it."""
+        return self.registry.about("owner") or ""
 
     @property
     def searches_meaning(self) -> bool:
@@ -144,7 +151,7 @@ class Index:
 
     def start(self, document: Document) -> list[str]:
         """Begin to index a document; return the texts to embed."""
-        self.registry.start(document.document_id, _chunk_ids(document))
+        self.registry.expect(_chunk_ids(document))
         return [embedded_text(document.title, c.section, c.text) for c in document.chunks]
 
     def finish(self, document: Document, vectors: Sequence[Sequence[float]]) -> None:
@@ -165,14 +172,14 @@ class Index:
         self.registry.publish(document, chunk_ids)
         self._sweep()
 
-    def fail(self, document_id: str, reason: str) -> None:
-        """Give up on a document that was started."""
-        self.registry.fail(document_id, reason)
+    def settle(self) -> list[PublishedDocument]:
+        """Clean up after documents that were started and are given up; return what is published."""
         self._sweep()
+        return self.registry.documents()
 
     def remove(self, document_id: str) -> bool:
-        """Take a document out; return whether there was one."""
-        removed = self.registry.remove(document_id)
+        """Make a document invisible; return whether it could be found."""
+        removed = self.registry.withdraw(document_id)
         self._sweep()
         return removed
 
@@ -213,11 +220,7 @@ class Index:
         name = self.registry.about(f"collection {self._base_name}") or self._base_name
         if self._server is None:
             return ChromaVectors.opened(folder_client(self._folder / VECTORS_NAME), name)
-        owner = self.registry.about("owner")
-        if owner is None:
-            owner = uuid.uuid4().hex
-            self.registry.describe({"owner": owner})
-        return ChromaVectors.opened(server_client(self._server.url), name, owner)
+        return ChromaVectors.opened(server_client(self._server.url), name, self.identity)
 
     def _agree_on_model(self, folder: Path | None, embedding: str | None, reindexing: bool) -> str:
         """The model the index is built with; an empty index takes the one that is there now."""
@@ -234,28 +237,26 @@ class Index:
             )
         return embedding if reindexing and embedding is not None else known
 
-    def _recover_if_alone(self) -> None:
-        """Clean up what a killed process left, unless another process is writing."""
-        if self._server is None:
-            self._recover()
-            return
+    def recover(self) -> list[PublishedDocument]:
+        """Clean up what a killed process left; return what is published.
+
+        Only for whoever may write: what looks unfinished could be another process's work.
+
+        Raises:
+            SourceError: all vectors are missing, or they cannot be read.
+        """
         try:
-            self.begin_writing()
-        except SourceError:
-            return  # what looks unfinished is that process's work
-        try:
             self._recover()
-        finally:
-            self.end_writing()
+        except VectorsUnavailable as error:
+            raise self._vectors_trouble(error) from error
+        return self.registry.documents()
 
     def _recover(self) -> None:
-        """Report the documents of a killed process as not indexed, and delete its vectors."""
-        self.registry.give_up_unfinished(_INTERRUPTED)
         self._sweep()
         if self._vectors is None:
             return
-        published = set(self.registry.chunk_ids())
-        lost = published - self._vectors.ids()
+        published, there = set(self.registry.chunk_ids()), self._vectors.ids()
+        lost = published - there
         if self._server is not None and lost and lost == published:
             raise SourceError(
                 f"The Chroma collection {self._base_name!r} holds no vector of the knowledge "
@@ -264,8 +265,15 @@ class Index:
                 "with `diagnosis knowledge reindex`.",
             )
         for document_id in {chunk.document_id for chunk in self.registry.chunks([*lost]).values()}:
-            self.registry.withdraw(document_id, _VECTORS_LOST)
+            self.registry.withdraw(document_id)
+        self.registry.expect([*(there - published)])  # of a folder that was restored, say
         self._sweep()
+
+    def _vectors_trouble(self, error: VectorsUnavailable) -> SourceError:
+        return SourceError(
+            f"The vectors of the knowledge folder {self._folder} cannot be opened: {error}.",
+            "Look at the Chroma server, or at the folder's files and their permissions.",
+        )
 
     def _sweep(self) -> None:
         """Delete vectors that belong to no published chunk."""
@@ -295,15 +303,10 @@ def embedded_text(title: str, section: str, text: str) -> str:
 
 
 def _open_registry(folder: Path | None) -> Registry:
-    mend = "delete the folder and add its documents anew"
     try:
-        registry = Registry(None if folder is None else folder / REGISTRY_NAME)
-    except sqlite3.Error as error:
-        raise SourceError(f"the index in {folder} cannot be read: {error}", mend) from error
-    if registry.about("schema") != SCHEMA_VERSION:
-        registry.close()
-        raise SourceError(f"the index in {folder} has another version's format", mend)
-    return registry
+        return Registry(None if folder is None else folder / REGISTRY_NAME)
+    except OtherFormat:
+        raise other_format(folder) from None
 
 
 def _chunk_ids(document: Document) -> list[str]:

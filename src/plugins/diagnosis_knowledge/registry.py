@@ -1,30 +1,32 @@
-"""What is indexed, in SQLite: the documents with their status, their chunks, and the word index.
+"""What can be found, in SQLite: the published documents, their chunks, and the word index.
 
-The registry alone decides what is visible: a document's chunks are published, and those they
-replace withdrawn, in one transaction. Vectors live elsewhere and cannot take part in it, so ids of
+It alone decides what is visible: a document's chunks are published, and those they replace
+withdrawn, in one transaction. Vectors live elsewhere and cannot take part in it, so ids of
 vectors that belong to no published chunk stand in `stray_vectors` from before they are written
 until after they are deleted; a killed process leaves nothing that the next one cannot clean up.
+How far the other documents are is for people, and kept by `statuses`.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 
+from diagnosis.plugin import DocumentRecord, IndexStatus
 from diagnosis_knowledge.documents import Document
 from diagnosis_knowledge.words import terms
 
-SCHEMA_VERSION = "1"
+SCHEMA_VERSION = "2"
 
 _SCHEMA = """
 CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 CREATE TABLE documents (
     document_id TEXT PRIMARY KEY, source TEXT NOT NULL, title TEXT NOT NULL, category TEXT,
-    sha256 TEXT NOT NULL, status TEXT NOT NULL, reason TEXT, chunks INTEGER NOT NULL DEFAULT 0
+    sha256 TEXT NOT NULL, chunks INTEGER NOT NULL
 ) STRICT;
 CREATE TABLE chunks (
     number INTEGER PRIMARY KEY, chunk_id TEXT NOT NULL UNIQUE, document_id TEXT NOT NULL,
@@ -37,24 +39,24 @@ CREATE VIRTUAL TABLE words USING fts5 (
 );
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab (words, row);
 """
+# Format 1 kept the status of every document; those of documents that cannot be found moved away.
+_LEAVE_1 = """
+DELETE FROM documents WHERE chunks = 0;
+ALTER TABLE documents DROP COLUMN status;
+ALTER TABLE documents DROP COLUMN reason;
+"""
 
 
-class IndexStatus(StrEnum):
-    """How far the indexing of a document is; only INDEXED documents are found."""
-
-    PENDING = "PENDING"
-    PROCESSING = "PROCESSING"
-    INDEXED = "INDEXED"
-    FAILED = "FAILED"
+class OtherFormat(Exception):
+    """The file is of another version, or another application's."""
 
 
 @dataclass(frozen=True, slots=True)
-class KnownDocument:
-    """A document as the registry has it.
+class PublishedDocument:
+    """A document that can be found.
 
     Attributes:
-        chunks: how many of its chunks can be found.
-        reason: why it is FAILED, or what happened to a newer version of it.
+        chunks: how many chunks it has.
     """
 
     document_id: str
@@ -62,8 +64,6 @@ class KnownDocument:
     title: str
     category: str | None
     sha256: str
-    status: IndexStatus
-    reason: str | None
     chunks: int
 
 
@@ -90,27 +90,61 @@ class Registry:
             path: the file, or None for one in memory.
 
         Raises:
-            sqlite3.DatabaseError: the file is no registry.
+            sqlite3.Error: the file is no database, or cannot be used.
+            OtherFormat: it is no registry, or one of another version.
         """
+        self.carried_over: tuple[DocumentRecord, ...] = ()  # what format 1 knew of the others
         self._connection = sqlite3.connect(":memory:" if path is None else path)
         try:
             if path is not None:
                 self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute("PRAGMA synchronous = FULL")
-            tables = "SELECT count(*) FROM sqlite_master WHERE name = 'documents'"
-            if not self._connection.execute(tables).fetchone()[0]:
-                self._connection.executescript(f"BEGIN;{_SCHEMA}COMMIT;")
-                self.describe({"schema": SCHEMA_VERSION})
+            self._agree_on_schema()
         except BaseException:
             self._connection.close()
             raise
+
+    def _agree_on_schema(self) -> None:
+        if self._schema() == SCHEMA_VERSION:
+            return
+        # another process may do the same at this moment: look again once it cannot
+        self._connection.execute("BEGIN IMMEDIATE")
+        with self._connection:
+            schema = self._schema()
+            if schema == SCHEMA_VERSION:
+                return
+            if schema == "1":
+                self.carried_over = self._unpublished()
+            elif schema is not None:
+                raise OtherFormat
+            for statement in (_SCHEMA if schema is None else _LEAVE_1).split(";"):
+                self._connection.execute(statement)
+            facts = [("owner", uuid.uuid4().hex), ("schema", SCHEMA_VERSION)]
+            self._connection.execute("INSERT OR IGNORE INTO about VALUES (?, ?)", facts[0])
+            self._connection.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", facts[1])
+
+    def _schema(self) -> str | None:
+        """The version of the format, "" where the file is something else; None for a new file."""
+        tables = {row[0] for row in self._connection.execute("SELECT name FROM sqlite_master")}
+        if "about" in tables:
+            return self.about("schema") or ""
+        return "" if tables else None
+
+    def _unpublished(self) -> tuple[DocumentRecord, ...]:
+        rows = self._connection.execute(
+            "SELECT document_id, source, sha256, status, reason FROM documents WHERE chunks = 0"
+        )
+        return tuple(
+            DocumentRecord(document_id, source, sha256, IndexStatus(status), reason)
+            for document_id, source, sha256, status, reason in rows
+        )
 
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
 
     def about(self, name: str) -> str | None:
-        """A fact about the index itself: `schema`, `embedding`."""
+        """A fact about the index itself: `schema`, `owner`, `embedding`."""
         row = self._connection.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
         return None if row is None else str(row[0])
 
@@ -121,30 +155,17 @@ class Registry:
 
     # --- documents ---------------------------------------------------------------------------
 
-    def documents(self) -> list[KnownDocument]:
-        """All of them, by source name."""
+    def documents(self) -> list[PublishedDocument]:
+        """All that can be found, by source name."""
         rows = self._connection.execute(
-            "SELECT document_id, source, title, category, sha256, status, reason, chunks"
+            "SELECT document_id, source, title, category, sha256, chunks"
             " FROM documents ORDER BY source"
         )
-        return [
-            KnownDocument(i, source, title, category, sha256, IndexStatus(status), reason, chunks)
-            for i, source, title, category, sha256, status, reason, chunks in rows
-        ]
+        return [PublishedDocument(*row) for row in rows]
 
-    def await_indexing(self, documents: Iterable[Document]) -> None:
-        """Enter new documents as PENDING; the published version of a changed one stays."""
+    def expect(self, vector_ids: Sequence[str]) -> None:
+        """Note the vectors about to be written as stray."""
         with self._transaction() as connection:
-            connection.executemany(
-                "INSERT INTO documents VALUES (?, ?, ?, ?, ?, 'PENDING', NULL, 0)"
-                " ON CONFLICT DO UPDATE SET status = 'PENDING', reason = NULL",
-                [(d.document_id, d.source, d.title, d.category, d.sha256) for d in documents],
-            )
-
-    def start(self, document_id: str, vector_ids: Sequence[str]) -> None:
-        """Mark a document PROCESSING, and the vectors about to be written as stray."""
-        with self._transaction() as connection:
-            self._set_status(document_id, IndexStatus.PROCESSING, None)
             connection.executemany(
                 "INSERT OR IGNORE INTO stray_vectors VALUES (?)", [(i,) for i in vector_ids]
             )
@@ -168,53 +189,15 @@ class Registry:
                     (number, heading, body),
                 )
             connection.execute(
-                "UPDATE documents SET source = ?, title = ?, category = ?, sha256 = ?, chunks = ?,"
-                " status = 'INDEXED', reason = NULL WHERE document_id = ?",
-                (document.source, document.title, document.category, document.sha256,
-                 len(document.chunks), document.document_id),
+                "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?)",
+                (document.document_id, document.source, document.title, document.category,
+                 document.sha256, len(document.chunks)),
             )  # fmt: skip
 
-    def fail(self, document_id: str, reason: str) -> None:
-        """Give up on a version that is not finished; one that is stays as it is.
-
-        FAILED, or INDEXED with the reason where an earlier version stands.
-        """
-        with self._transaction() as connection:
-            unfinished = connection.execute(
-                "SELECT 1 FROM documents WHERE document_id = ?"
-                " AND status IN ('PENDING', 'PROCESSING')",
-                (document_id,),
-            ).fetchone()
-            if unfinished:
-                self._give_up(document_id, reason)
-
-    def withdraw(self, document_id: str, reason: str) -> None:
-        """Make a published document invisible: FAILED."""
-        with self._transaction() as connection:
-            self._withdraw(document_id)
-            connection.execute(
-                "UPDATE documents SET chunks = 0 WHERE document_id = ?", (document_id,)
-            )
-            self._give_up(document_id, reason)
-
-    def give_up_unfinished(self, reason: str) -> int:
-        """Give up on every document that is PENDING or PROCESSING; return how many there were."""
-        with self._transaction() as connection:
-            unfinished = connection.execute(
-                "SELECT document_id FROM documents WHERE status IN ('PENDING', 'PROCESSING')"
-            ).fetchall()
-            for (document_id,) in unfinished:
-                self._give_up(document_id, reason)
-        return len(unfinished)
-
-    def remove(self, document_id: str) -> bool:
-        """Take a document out; return whether there was one."""
-        with self._transaction() as connection:
-            self._withdraw(document_id)
-            cursor = connection.execute(
-                "DELETE FROM documents WHERE document_id = ?", (document_id,)
-            )
-        return cursor.rowcount > 0
+    def withdraw(self, document_id: str) -> bool:
+        """Make a document invisible; return whether it could be found."""
+        with self._transaction():
+            return self._withdraw(document_id)
 
     def stray_vectors(self) -> list[str]:
         """Ids of vectors that may exist and belong to no published chunk."""
@@ -233,7 +216,7 @@ class Registry:
         """How many documents and chunks can be found, in one category or in all."""
         row = self._connection.execute(
             "SELECT count(*), coalesce(sum(chunks), 0) FROM documents"
-            " WHERE chunks > 0 AND (?1 IS NULL OR category = ?1)",
+            " WHERE ?1 IS NULL OR category = ?1",
             (category,),
         ).fetchone()
         return int(row[0]), int(row[1])
@@ -292,20 +275,7 @@ class Registry:
         with self._connection:
             yield self._connection
 
-    def _set_status(self, document_id: str, status: IndexStatus, reason: str | None) -> None:
-        self._connection.execute(
-            "UPDATE documents SET status = ?, reason = ? WHERE document_id = ?",
-            (status, reason, document_id),
-        )
-
-    def _give_up(self, document_id: str, reason: str) -> None:
-        self._connection.execute(
-            "UPDATE documents SET reason = ?,"
-            " status = CASE WHEN chunks > 0 THEN 'INDEXED' ELSE 'FAILED' END WHERE document_id = ?",
-            (reason, document_id),
-        )
-
-    def _withdraw(self, document_id: str) -> None:
+    def _withdraw(self, document_id: str) -> bool:
         owned = "SELECT number FROM chunks WHERE document_id = ?"
         for statement in (
             "INSERT OR IGNORE INTO stray_vectors SELECT chunk_id FROM chunks WHERE document_id = ?",
@@ -313,3 +283,7 @@ class Registry:
             "DELETE FROM chunks WHERE document_id = ?",
         ):
             self._connection.execute(statement, (document_id,))
+        gone = self._connection.execute(
+            "DELETE FROM documents WHERE document_id = ?", (document_id,)
+        )
+        return gone.rowcount > 0

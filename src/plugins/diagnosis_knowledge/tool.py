@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import Iterable
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
 
-from diagnosis.errors import SourceUnavailable
+from diagnosis.errors import SourceError, SourceUnavailable
 from diagnosis.plugin import (
+    DocumentRegistry,
     Embedder,
     EvidenceContext,
     EvidenceItem,
@@ -61,10 +61,16 @@ class LookupKnowledge:
     request = KnowledgeRequest
     reference = True
 
-    def __init__(self, settings: KnowledgeSettings, embedder: Embedder | None = None) -> None:
-        """Take the settings; nothing is opened or read before `open`."""
+    def __init__(
+        self,
+        settings: KnowledgeSettings,
+        embedder: Embedder | None = None,
+        documents: DocumentRegistry | None = None,
+    ) -> None:
+        """Take the settings and what is lent; nothing is opened or read before `open`."""
         self._settings = settings
         self._embedder = embedder
+        self._documents = documents
         self._base: KnowledgeBase | None = None
         self._indexing: asyncio.Task[tuple[AddedFile, ...]] | None = None
         self._contents = ""
@@ -77,13 +83,15 @@ class LookupKnowledge:
             SourceError: the folder or a path cannot be used.
         """
         given = await asyncio.to_thread(read_all, self._settings.paths)
-        self._base = base = await KnowledgeBase.open(self._settings, self._embedder)
+        self._base = base = await KnowledgeBase.open(
+            self._settings, self._embedder, self._documents
+        )
         if given:
             self._indexing = asyncio.create_task(base.add(self._settings.paths))
             self._contents = _describe((d.title, d.category) for d in given)
         else:
             documents = await base.list()
-            self._contents = _describe((d.title, d.category) for d in documents if d.chunks)
+            self._contents = _describe((d.title, d.category) for d in documents if d.title)
 
     async def close(self) -> None:
         """Let go of the index; unfinished indexing of given paths is dropped."""
@@ -116,7 +124,7 @@ class LookupKnowledge:
         complete = await self._wait_for_indexing(context.remaining_s)
         try:
             found = await base.search(request.query, request.top_k, request.category)
-        except (sqlite3.Error, OSError) as error:
+        except (SourceError, OSError) as error:
             raise SourceUnavailable("the index cannot be read") from error
         truncated = Truncation.ITEMS if found.matched > len(found.chunks) else None
         return EvidenceResult(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import sqlite3
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
@@ -13,15 +12,13 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from diagnosis.plugin import SourceError
+from diagnosis.plugin import IndexStatus, InMemoryDocuments, SourceError
 from diagnosis_knowledge.base import AddedFile, AddStatus, KnowledgeBase
 from diagnosis_knowledge.chroma_vectors import ChromaVectors, folder_client
 from diagnosis_knowledge.chunking import Chunk
-from diagnosis_knowledge.documents import Document, find_files, read_document
+from diagnosis_knowledge.documents import Document
 from diagnosis_knowledge.index import Index
-from diagnosis_knowledge.registry import IndexStatus
 from diagnosis_knowledge.settings import VECTORS_NAME, KnowledgeSettings
-from diagnosis_knowledge.sharpening import QuestionVector
 
 DISK = "# Disk full\n\n## Cause\n\nOld logs fill the volume.\n\n## Action\n\nDelete rotated logs.\n"
 LATENCY = "# Slow answers\n\n## Cause\n\nThe connection pool is exhausted.\n"
@@ -207,7 +204,7 @@ async def test_an_index_of_another_model_is_refused_with_a_mend(
 async def test_a_file_that_is_no_index_is_refused(settings: KnowledgeSettings) -> None:
     settings.index_folder.mkdir()
     (settings.index_folder / "registry.sqlite3").write_bytes(b"not a database" * 100)
-    with pytest.raises(SourceError, match="cannot be read"):
+    with pytest.raises(SourceError, match="cannot be used: its file is no SQLite database"):
         await KnowledgeBase.open(settings)
 
 
@@ -223,76 +220,15 @@ async def test_given_paths_leave_nothing_on_disk(
     assert files_below(tmp_path) == before
 
 
-def test_a_document_half_indexed_is_not_found_and_is_cleaned_up(
-    settings: KnowledgeSettings, documents: Path
-) -> None:
-    document = read_document(find_files([documents / "latency.md"])[0])
-    folder = settings.index_folder
-    index = Index(folder, "model")
-    index.registry.await_indexing([document])
-    index.start(document)
-    index.close()
-    vectors = ChromaVectors(
-        folder_client(folder / VECTORS_NAME), "chunks"
-    )  # written, but never published
-    vectors.add(_strays(folder), [[1.0, 0.0]], None)
-    vectors.close()
-
-    index = Index(folder, "model")
-    [left] = index.registry.documents()
-    assert (left.status, left.chunks) == (IndexStatus.FAILED, 0)
-    assert left.reason == "indexing was interrupted; add the file again"
-    assert (
-        index.search(
-            "connection pool exhausted", QuestionVector([1.0, 0.0], 0.0, 1.0), 5, None
-        ).chunks
-        == ()
-    )
-    index.close()
-    assert vector_ids(folder) == set()
-
-
-def _strays(folder: Path) -> list[str]:
-    connection = sqlite3.connect(folder / "registry.sqlite3")
-    try:
-        return [row[0] for row in connection.execute("SELECT chunk_id FROM stray_vectors")]
-    finally:
-        connection.close()
-
-
-def test_an_interrupted_replacement_keeps_the_earlier_version(
-    settings: KnowledgeSettings, documents: Path
-) -> None:
-    folder = settings.index_folder
-    earlier = read_document(find_files([documents / "latency.md"])[0])
-    index = Index(folder, "model")
-    index.registry.await_indexing([earlier])
-    index.start(earlier)
-    index.finish(earlier, [[1.0, 0.0]])
-    (documents / "latency.md").write_text("# Slow answers\n\nOther text.\n")
-    newer = read_document(find_files([documents / "latency.md"])[0])
-    index.registry.await_indexing([newer])
-    index.start(newer)
-    index.close()
-
-    index = Index(folder, "model")
-    [kept] = index.registry.documents()
-    assert (kept.status, kept.sha256) == (IndexStatus.INDEXED, earlier.sha256)
-    assert kept.reason == "indexing was interrupted; add the file again"
-    assert index.search("pool", QuestionVector([1.0, 0.0], 0.0, 1.0), 5, None).chunks[0].text == (
-        earlier.chunks[0].text
-    )
-    index.close()
-
-
 async def test_lost_vectors_are_noticed(
     settings: KnowledgeSettings, documents: Path, word_embedder
 ) -> None:
-    base = await KnowledgeBase.open(settings, word_embedder)
+    registry = InMemoryDocuments()
+    base = await KnowledgeBase.open(settings, word_embedder, registry)
     await base.add([documents])
     await base.close()
     shutil.rmtree(settings.index_folder / VECTORS_NAME)
-    base = await KnowledgeBase.open(settings, word_embedder)
+    base = await KnowledgeBase.open(settings, word_embedder, registry)
     assert {d.status for d in await base.list()} == {IndexStatus.FAILED}
     assert {f.status for f in await base.add([documents])} == {AddStatus.ADDED}
     assert await sources(base, "old logs fill the disk")
@@ -359,7 +295,6 @@ def test_no_question_breaks_the_word_search(question: str) -> None:
     document = Document(
         "id", "a.md", "T", None, "0", (Chunk(0, "T", "磁盘 a_b.c 'x' OR \"y\" NEAR(z)"),)
     )
-    index.registry.await_indexing([document])
     index.finish(document, [])
     index.search(question, None, 5, None)
     index.search(f'{question}" OR *', None, 5, None)

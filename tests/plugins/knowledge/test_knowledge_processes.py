@@ -9,15 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from diagnosis.plugin import SourceError
+from diagnosis.plugin import IndexStatus, SourceError
+from diagnosis.storage.late import LateDocuments
 from diagnosis_knowledge.base import AddStatus, KnowledgeBase
 from diagnosis_knowledge.chroma_vectors import ChromaVectors, folder_client
-from diagnosis_knowledge.registry import IndexStatus
 from diagnosis_knowledge.settings import VECTORS_NAME, KnowledgeSettings
 
 ADD_AND_HANG = """
 import asyncio, sys
 from pathlib import Path
+from diagnosis.storage.late import LateDocuments
 from diagnosis_knowledge import KnowledgeBase, KnowledgeSettings
 
 class Hanging:
@@ -32,7 +33,9 @@ class Hanging:
         return [float(len(text)), 1.0]
 
 async def main():
-    base = await KnowledgeBase.open(KnowledgeSettings(folder=Path(sys.argv[1])), Hanging())
+    settings = KnowledgeSettings(folder=Path(sys.argv[1]))
+    registry = LateDocuments(Path(sys.argv[3]))
+    base = await KnowledgeBase.open(settings, Hanging(), registry)
     await base.add([Path(sys.argv[2])])
 
 asyncio.run(main())
@@ -55,9 +58,10 @@ async def test_one_process_per_folder_and_kill_9_while_it_indexes(tmp_path: Path
     (documents / "a.md").write_text("# A\n\n## One\n\nfirst text\n\n## Two\n\nsecond text\n")
     (documents / "b.md").write_text("# B\n\n## One\n\nfine\n\n## Two\n\nHANG here\n")
     (documents / "c.md").write_text("# C\n\nthird text\n")
-    settings = KnowledgeSettings(folder=folder)
+    settings, database = KnowledgeSettings(folder=folder), tmp_path / "diagnosis.sqlite3"
+    registry = LateDocuments(database)
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", ADD_AND_HANG, folder, documents, stdout=subprocess.PIPE
+        sys.executable, "-c", ADD_AND_HANG, folder, documents, database, stdout=subprocess.PIPE
     )
     try:
         assert process.stdout is not None
@@ -69,7 +73,7 @@ async def test_one_process_per_folder_and_kill_9_while_it_indexes(tmp_path: Path
         process.kill()
         await process.communicate()
 
-    base = await KnowledgeBase.open(settings, Counting())
+    base = await KnowledgeBase.open(settings, Counting(), registry)
     assert {d.source: (d.status, d.chunks) for d in await base.list()} == {
         "a.md": (IndexStatus.INDEXED, 2),
         "b.md": (IndexStatus.FAILED, 0),
@@ -86,6 +90,7 @@ async def test_one_process_per_folder_and_kill_9_while_it_indexes(tmp_path: Path
         "c.md": AddStatus.UNCHANGED,
     }
     await base.close()
+    await registry.close()
     vectors = ChromaVectors(folder_client(folder / VECTORS_NAME), "chunks")
     assert len(vectors.ids()) == 5
     vectors.close()

@@ -15,9 +15,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from diagnosis.plugin import SourceError
+from diagnosis.plugin import IndexStatus, InMemoryDocuments, SourceError
+from diagnosis.storage.late import LateDocuments
 from diagnosis_knowledge.base import KnowledgeBase
-from diagnosis_knowledge.registry import IndexStatus
 from diagnosis_knowledge.reindexing import reindex
 from diagnosis_knowledge.settings import KnowledgeSettings
 from diagnosis_knowledge.words import terms
@@ -140,11 +140,11 @@ async def test_one_writes_at_a_time_and_nobody_spoils_unfinished_work(
 ) -> None:
     other = tmp_path / "other.md"
     other.write_text("# Queues\n\nMessages pile up.\n")
-    held = Held()
-    writer = await KnowledgeBase.open(settings, held)
+    held, registry = Held(), InMemoryDocuments()
+    writer = await KnowledgeBase.open(settings, held, registry)
     adding = asyncio.create_task(writer.add([document]))
     await held.asked.wait()
-    reader = await KnowledgeBase.open(settings, Words())
+    reader = await KnowledgeBase.open(settings, Words(), registry)
     assert await found(reader) == []
     [unfinished] = await reader.list()
     assert unfinished.status is IndexStatus.PROCESSING
@@ -159,11 +159,13 @@ async def test_one_writes_at_a_time_and_nobody_spoils_unfinished_work(
 
 
 async def test_what_a_killed_process_left_is_cleaned_up_by_the_next(
-    settings, document, words
+    settings, document, words, tmp_path
 ) -> None:
+    database = tmp_path / "diagnosis.sqlite3"
     script = (
         "import asyncio, os, sys\n"
         "from pathlib import Path\n"
+        "from diagnosis.storage.late import LateDocuments\n"
         "from diagnosis_knowledge import KnowledgeBase, KnowledgeSettings\n"
         "class Dies:\n"
         "    name, dimensions = 'words', 2\n"
@@ -173,19 +175,23 @@ async def test_what_a_killed_process_left_is_cleaned_up_by_the_next(
         "        return [1.0, 0.0]\n"
         "async def main():\n"
         "    settings = KnowledgeSettings(folder=Path(sys.argv[1]), chroma_url=sys.argv[2])\n"
-        "    base = await KnowledgeBase.open(settings, Dies())\n"
+        "    registry = LateDocuments(Path(sys.argv[4]))\n"
+        "    base = await KnowledgeBase.open(settings, Dies(), registry)\n"
         "    await base.add([Path(sys.argv[3])])\n"
         "asyncio.run(main())\n"
     )
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", script, str(settings.folder), str(settings.chroma_url), str(document)
-    )
+        sys.executable, "-c", script,
+        str(settings.folder), str(settings.chroma_url), str(document), str(database),
+    )  # fmt: skip
     assert await process.wait() == -9
-    base = await KnowledgeBase.open(settings, words)
+    registry = LateDocuments(database)
+    base = await KnowledgeBase.open(settings, words, registry)
     assert [known.status for known in await base.list()] == [IndexStatus.FAILED]
     await base.add([document])
     assert await found(base) != []
     await base.close()
+    await registry.close()
 
 
 async def test_a_collection_belongs_to_one_folder(settings, document, words, tmp_path) -> None:

@@ -266,24 +266,6 @@ def test_the_same_question_in_other_spacing_is_the_same_lookup() -> None:
     assert one != tool.normalise(KnowledgeRequest(query="disk full", top_k=1))
 
 
-async def test_health_tells_of_documents_that_are_not_indexed(
-    runbooks, word_embedder, tmp_path
-) -> None:
-    settings = KnowledgeSettings(folder=tmp_path / "kb")
-    embedding, index = plugin.diagnosis_describe_health(settings)
-    assert (await index.check()).detail == "nothing was added yet"
-    base = await KnowledgeBase.open(settings, word_embedder)
-    await base.add([runbooks])
-    health = await index.check()  # while the base holds the lock
-    assert (health.ok, health.detail) == (True, "1 INDEXED")
-    await base._run(base._index.registry.fail, (await base.list())[0].document_id, "why")
-    await base.remove((await base.list())[0].document_id)
-    await base.close()
-    (settings.index_folder / "registry.sqlite3").write_bytes(b"broken" * 1_000)
-    assert not (await index.check()).ok
-    assert (await embedding.check()).ok
-
-
 async def test_the_tool_keeps_the_contract_of_evidence_tools(runbooks, word_embedder) -> None:
     tool = LookupKnowledge(KnowledgeSettings(paths=(runbooks,)), word_embedder)
     await check_evidence_tool(
