@@ -15,7 +15,13 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 CHECKOUT = Path(__file__).parents[1]
-PLUGINS = ("diagnosis_knowledge", "diagnosis_logs", "diagnosis_mysql", "diagnosis_postgresql")
+PLUGINS = (
+    "diagnosis_knowledge",
+    "diagnosis_logs",
+    "diagnosis_mysql",
+    "diagnosis_postgresql",
+    "diagnosis_prometheus",
+)
 # a library of two plugins, without an entry point
 PACKAGES = ("diagnosis", "diagnosis_sql", *PLUGINS)
 

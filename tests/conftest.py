@@ -3,15 +3,18 @@
 A test that needs a server is marked `@pytest.mark.service("mysql")` and reads its address from the
 fixture `mysql_url`. Where no server answers it is skipped with the reason; with
 DIAGNOSIS_REQUIRE_SERVICES=1, which continuous integration sets, it fails. `compose.yaml` starts the
-servers.
+servers. A server with data of the tests' own is started by them: its mark then asks for its
+programs, which are looked for on PATH and where `.ci/run` unpacks them.
 """
 
 from __future__ import annotations
 
 import functools
 import os
+import shutil
 import socket
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,6 +49,12 @@ SERVICES = {
         "DIAGNOSIS_TEST_POSTGRESQL_URL", "postgresql://postgres@127.0.0.1:5432/test"
     ),
 }
+UNPACKED = ROOT / ".cache/prometheus/usr/bin"
+# Each program with the names it goes by; Debian calls the second one by the first name.
+PROGRAMS = {
+    "prometheus": (("prometheus",), ("promtool",)),
+    "alertmanager": (("prometheus-alertmanager", "alertmanager"),),
+}
 
 
 def pytest_configure() -> None:
@@ -65,9 +74,29 @@ def pytest_collection_finish() -> None:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     for mark in item.iter_markers("service"):
         (name,) = mark.args
-        if problem := unanswered(SERVICES[name].url):
-            reason = f"{name}: {problem}; set {SERVICES[name].variable} or start compose.yaml"
+        if reason := missing_program(name) if name in PROGRAMS else missing_server(name):
             (pytest.fail if os.environ.get(REQUIRE_SERVICES) == "1" else pytest.skip)(reason)
+
+
+def missing_server(name: str) -> str | None:
+    """Return why a server of compose.yaml cannot be used, or None if it can."""
+    if problem := unanswered(SERVICES[name].url):
+        return f"{name}: {problem}; set {SERVICES[name].variable} or start compose.yaml"
+    return None
+
+
+def missing_program(name: str) -> str | None:
+    """Return what is missing of a server that the tests start, or None if nothing is."""
+    for names in PROGRAMS[name]:
+        if program(*names) is None:
+            return f"{name}: no program {names[0]} on PATH or in {UNPACKED}; .ci/run fetches it"
+    return None
+
+
+def program(*names: str) -> str | None:
+    """Return the path of the first of these programs that there is."""
+    path = os.pathsep.join((os.environ.get("PATH", os.defpath), str(UNPACKED)))
+    return next(filter(None, (shutil.which(name, path=path) for name in names)), None)
 
 
 @functools.cache
@@ -92,6 +121,19 @@ def mysql_url() -> str:
 def postgresql_url() -> str:
     """URL of a PostgreSQL server on which the tests may create databases and roles."""
     return SERVICES["postgresql"].url
+
+
+@pytest.fixture(scope="session")
+def find_program() -> Callable[..., str]:
+    """Finds a program by its names; the mark has looked for it already."""
+
+    def find(*names: str) -> str:
+        found = program(*names)
+        if found is None:
+            pytest.fail(f"no program {names[0]}: mark the test with the service that needs it")
+        return found
+
+    return find
 
 
 @pytest.fixture(scope="session")

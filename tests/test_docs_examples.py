@@ -25,6 +25,7 @@ from diagnosis_knowledge.settings import KnowledgeSettings
 from diagnosis_logs.settings import LogsSettings
 from diagnosis_mysql.settings import MysqlSettings
 from diagnosis_postgresql.settings import PostgresqlSettings
+from diagnosis_prometheus.settings import PrometheusSettings
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
@@ -33,9 +34,10 @@ PLUGIN_SETTINGS: dict[str, type[BaseModel]] = {
     "knowledge": KnowledgeSettings,
     "mysql": MysqlSettings,
     "postgresql": PostgresqlSettings,
+    "prometheus": PrometheusSettings,
 }
 # A block of commands that needs a server or a key is not run here.
-NEEDS_MORE = re.compile(r"mysql|postgresql|API_KEY", re.IGNORECASE)
+NEEDS_MORE = re.compile(r"mysql|postgresql|prometheus|API_KEY", re.IGNORECASE)
 # Exit statuses of commands that end well; a diagnosis may be verified in full, or not.
 ENDS_WELL = {"ask": {0, 3}, "demo": {0, 3}}
 # Its commands need an installed package: tests/unit/cli/test_plugin_new_howto.py runs them.

@@ -28,6 +28,7 @@ from diagnosis_knowledge.settings import KnowledgeSettings
 from diagnosis_logs.settings import LogsSettings
 from diagnosis_mysql.settings import MysqlSettings
 from diagnosis_postgresql.settings import PostgresqlSettings
+from diagnosis_prometheus.settings import PrometheusSettings
 
 DOCS = Path(__file__).parents[1] / "docs"
 RECORD_ONLY = {ErrorCode.PROTOCOL_VIOLATION, ErrorCode.STOP_DELIVERED, ErrorCode.ABORTED}
@@ -66,6 +67,7 @@ def test_limits_are_documented_with_their_defaults() -> None:
         ("### `[plugins.knowledge]`", KnowledgeSettings),
         ("### `[plugins.mysql]`", MysqlSettings),
         ("### `[plugins.postgresql]`", PostgresqlSettings),
+        ("### `[plugins.prometheus]`", PrometheusSettings),
     ],
 )
 def test_settings_are_documented_with_their_defaults(heading: str, model: type[BaseModel]) -> None:

@@ -28,6 +28,8 @@ def ask(
     knowledge: options.Knowledge = None,
     mysql: options.Mysql = None,
     postgresql: options.Postgresql = None,
+    prometheus: options.Prometheus = None,
+    alertmanager: options.Alertmanager = None,
     at: options.At = None,
     zone: options.Zone = None,
     session: Annotated[
@@ -44,7 +46,9 @@ def ask(
     from diagnosis.cli.times import reference_time
 
     question = question_of(query)
-    flags = options.SourceFlags(logs, knowledge, mysql, postgresql, zone, model)
+    flags = options.SourceFlags(
+        logs, knowledge, mysql, postgresql, prometheus, alertmanager, zone, model
+    )
     settings = options.settings_from(config, flags)
 
     async def main(cancellation: Cancellation) -> int:
@@ -115,7 +119,8 @@ async def diagnose(
             if not diagnosis.boundary.registry.names:
                 raise ConfigurationError(
                     "There is nothing to look at: no source of evidence is configured.",
-                    "Give one with --logs PATH, --knowledge PATH, --mysql URL or --postgresql URL.",
+                    "Give one with --logs PATH, --knowledge PATH, --mysql URL, --postgresql URL, "
+                    "--prometheus URL or --alertmanager URL.",
                 )
             outcome = await diagnosis.run(
                 question,

@@ -58,6 +58,18 @@ Postgresql = Annotated[
         help="postgresql://user:password@host:5432/database; read only.",
     ),
 ]
+Prometheus = Annotated[
+    str | None,
+    typer.Option(
+        "--prometheus", metavar="URL", help="http://host:9090, with its path prefix; metrics."
+    ),
+]
+Alertmanager = Annotated[
+    str | None,
+    typer.Option(
+        "--alertmanager", metavar="URL", help="http://host:9093, with its path prefix; alerts."
+    ),
+]
 Model = Annotated[
     str | None,
     typer.Option("--model", metavar="NAME", help="`offline` (rules) or PROVIDER:MODEL."),
@@ -90,6 +102,8 @@ class SourceFlags:
     knowledge: list[Path] | None = None
     mysql: str | None = None
     postgresql: str | None = None
+    prometheus: str | None = None
+    alertmanager: str | None = None
     zone: str | None = None
     model: str | None = None
 
@@ -104,6 +118,9 @@ class SourceFlags:
             plugins["mysql"] = {"url": self.mysql}
         if self.postgresql is not None:
             plugins["postgresql"] = {"url": self.postgresql}
+        monitoring = {"url": self.prometheus, "alertmanager_url": self.alertmanager}
+        if given_urls := {name: url for name, url in monitoring.items() if url is not None}:
+            plugins["prometheus"] = given_urls
         given: dict[str, Any] = {"plugins": plugins} if plugins else {}
         if self.zone is not None:
             given["zone"] = self.zone

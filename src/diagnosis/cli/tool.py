@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from diagnosis.harness.cancellation import Cancellation
 
 _SEE_PLUGINS = (
-    "Give its source (--logs PATH, --knowledge PATH, --mysql URL, --postgresql URL); "
-    "see `diagnosis plugins`."
+    "Give its source (--logs PATH, --knowledge PATH, --mysql URL, --postgresql URL, "
+    "--prometheus URL, --alertmanager URL); see `diagnosis plugins`."
 )
 
 
@@ -36,6 +36,8 @@ def tool(
     knowledge: options.Knowledge = None,
     mysql: options.Mysql = None,
     postgresql: options.Postgresql = None,
+    prometheus: options.Prometheus = None,
+    alertmanager: options.Alertmanager = None,
     at: options.At = None,
     zone: options.Zone = None,
     as_json: options.Json = False,
@@ -49,7 +51,9 @@ def tool(
 
     parsed = None if request is None else _parsed(request)
     # no model is asked, so none needs to be there
-    flags = options.SourceFlags(logs, knowledge, mysql, postgresql, zone, model="offline")
+    flags = options.SourceFlags(
+        logs, knowledge, mysql, postgresql, prometheus, alertmanager, zone, model="offline"
+    )
     settings = options.settings_from(config, flags)
 
     async def main(cancellation: Cancellation) -> int:
