@@ -11,6 +11,8 @@ _CRI = re.compile(
     r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)) (stdout|stderr) ([FP])"
     r"(?:[:\w]{1,32})?(?: |\Z)"
 )
+# `docker logs -t` and `kubectl logs --timestamps`
+_BARE = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z) ")
 _DOCKER = re.compile(r'\{"log":"')
 
 
@@ -48,6 +50,12 @@ def unwrap(line: str) -> Wrapped | None:
             payload = text.rstrip("\r\n").encode("utf-8", "replace").decode()
             return Wrapped(time, str(stream), not whole, payload, len(line))
     return None
+
+
+def unwrap_bare(line: str) -> Wrapped | None:
+    """Take the time off that a runtime's command put before a line; None where it has none."""
+    found = _BARE.match(line)
+    return found and Wrapped(found[1], "", False, line[found.end() :], found.end())
 
 
 def is_contained(lines: Sequence[str]) -> bool:

@@ -9,6 +9,11 @@ _GOES_ON = re.compile(
     r"|Traceback \(most recent call last\):|During handling of the above|The above exception was"
     r"|goroutine \d+ \[|created by |--- End of |\+0x[\da-f]+\b"
 )
+# A line of a trace that was given a time, a host and a program of its own (journald, logcat).
+_STAMPED = re.compile(
+    r"[^\t\n]{0,120}?(?:: ?|\s)(?:#011|\t|\s{3,12})at [\w.$<>/]{1,256}\("
+    r"|[^\t\n]{0,120}?: ?(?:#011|\t)?(?:Caused by: |\.\.\. \d+ (?:more|common))"
+)
 _TRACEBACK = "Traceback (most recent call last):"
 
 
@@ -30,3 +35,13 @@ class Continuations:
             self._traceback = True
             return True
         return _GOES_ON.match(line) is not None
+
+
+def goes_on_stamped(line: str, body: int) -> bool:
+    """Whether what stands after a line's own time is a line of a stack trace.
+
+    Args:
+        line: the line.
+        body: where its time ends.
+    """
+    return _STAMPED.match(line, body) is not None

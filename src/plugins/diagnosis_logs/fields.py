@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import UTC
 
 from pydantic import JsonValue
 
 from diagnosis_logs.access import severity_of_status, status_of
-from diagnosis_logs.containers import unwrap
+from diagnosis_logs.blocks import object_of
+from diagnosis_logs.containers import unwrap, unwrap_bare
 from diagnosis_logs.levels import Level, level_of_text
 from diagnosis_logs.records import Record
 from diagnosis_logs.services import service_of_text
@@ -29,6 +31,19 @@ _SECOND_LINE_LEVEL = re.compile(r"[A-Z]{4,7}: |[\u4e00-\u9fff]{2,4}[:：] ")  # 
 _SLOW_HEAD = re.compile(r"#|SET timestamp=|use \S+;", re.IGNORECASE)
 
 
+# Keys of what a record says; others, such as `error`, may stand beside words of its own.
+_MAIN_TEXTS = frozenset(
+    ("message", "msg", "@message", "short_message", "@m", "@mt", "event", "text", "log", "body",
+     "textpayload", "消息", "内容", "信息"),
+)  # fmt: skip
+_TRACE_WORDS = re.compile(r"\n|Error|Exception|Traceback|panic|\bat ")
+# First lines that only head what the next one says: .NET's console, Payara.
+_HEADING = re.compile(
+    r"\s*(?:(?:trce|dbug|info|warn|fail|crit): [\w.+`<>-]{1,256}\[\d+\]|.*\[\[)\Z"
+)
+_XML_MESSAGE = re.compile(r"\s*<(?:log4j:)?[mM]essage>(?:<!\[CDATA\[)?(.*?)(?:\]\]>)?(?:</.*)?\Z")
+
+
 def service_of_file_name(name: str) -> str:
     """The service a log file's name speaks of: `nova-api.log.1.gz` is `nova-api`."""
     return _FILE_ENDING.sub("", _ROTATION.sub("", name)) or name
@@ -46,9 +61,9 @@ class RecordFields:
         self._shape = shape
         self._keys = shape.keys
         self._service = service
+        self._messages = [path for path in shape.keys.message if path[-1].lower() in _MAIN_TEXTS]
         self._structured = shape.keys != type(shape.keys)()
         self._file_word = any(place.words == 1 for place in shape.places)
-        self._status_column = _column(shape.columns, "sc-status")
         self._inner = None if shape.inner is None else RecordFields(shape.inner, service)
         self._inner_starts = None if shape.inner is None else RecordStarts(shape.inner, UTC, 0)
         self._unwrapped: tuple[Record, Record] | None = None
@@ -58,16 +73,31 @@ class RecordFields:
         if self._inner is not None:
             return self._inner.level(self._payload(record))
         data = self._data(record)
-        if data:
-            for path, read in self._keys.level:
-                if (level := read(looked_up(data, path))) is not None:
-                    return level
-            if record.first.startswith("{"):
-                return level_of_text(self._message_of(data))
+        stated = self._level_of(data) if data else None
+        if data and stated is not None and not self._is_context(record, data):
+            return stated
+        if data and record.first.startswith("{"):
+            return level_of_text(self._message_of(data))
         level = level_of_text(record.first, record.body)
+        if level is None:
+            level = stated
         if level is None and record.more and _SECOND_LINE_LEVEL.match(record.more[0]):
             return level_of_text(record.more[0])
         return level
+
+    def _level_of(self, data: Fields) -> Level | None:
+        for path, read in self._keys.level:
+            if (level := read(looked_up(data, path))) is not None:
+                return level
+        return None
+
+    def _is_context(self, record: Record, data: Fields) -> bool:
+        """Whether an object only adds to the text before it, as zap's fields on a console do."""
+        return (
+            self._shape.embedded
+            and embedded_at(record.first) > 0
+            and not any(looked_up(data, path) for path in self._messages)
+        )
 
     def severity(self, record: Record, level: Level | None) -> Level | None:
         """The level to rank and filter by: the stated one, else what its status or words tell."""
@@ -80,9 +110,6 @@ class RecordFields:
             if found is not None or record.first.startswith("{"):
                 return found
         status: JsonValue = status_of(record.first)
-        if self._status_column is not None:
-            columns = record.first.split()
-            status = columns[self._status_column] if len(columns) > self._status_column else None
         if (found := severity_of_status(status)) is not None:
             return found
         if self._shape.slow:
@@ -93,7 +120,7 @@ class RecordFields:
         for path in self._keys.status:
             if (found := severity_of_status(looked_up(data, path))) is not None:
                 return found
-        if any(looked_up(data, path) for path in self._keys.trace):
+        if any(_is_trace(looked_up(data, path)) for path in self._keys.trace):
             return Level.ERROR
         return Level.ERROR if clearly_an_error(self._message_of(data)) else None
 
@@ -108,7 +135,7 @@ class RecordFields:
                 if isinstance(value, str) and value:
                     # JSON can spell half a surrogate pair, which no UTF-8 text can hold
                     return value[:128].encode("utf-8", "replace").decode()
-        if record.first.startswith("{"):
+        if record.first.startswith("{") or (data and embedded_at(record.first) <= 0):
             return self._service
         head, body = record.first, record.body
         if self._file_word:
@@ -122,12 +149,12 @@ class RecordFields:
         if self._inner is not None:
             return self._inner.message(self._payload(record))
         data = self._data(record)
-        if data:
+        if data and not self._is_context(record, data):
             return self._message_of(data) or record.first[record.body :]
         if self._shape.slow:
             query = [line for line in record.more if not _SLOW_HEAD.match(line)]
             return " ".join(query) or record.first[record.body :]
-        return record.first[record.body :]
+        return said_by(record.first[record.body :], record.more)
 
     def more(self, record: Record) -> list[str]:
         """The record's further lines, or those of the stack trace that a field holds."""
@@ -137,6 +164,8 @@ class RecordFields:
         if data:
             for path in self._keys.trace:
                 value = looked_up(data, path)
+                if isinstance(value, list):  # of lines
+                    value = "\n".join(line for line in value if isinstance(line, str))
                 if isinstance(value, str) and value:
                     return [*value.split("\n"), *record.more]
         return record.more
@@ -151,12 +180,17 @@ class RecordFields:
     def _data(self, record: Record) -> Fields | None:
         """The fields of a structured line, read when first asked for."""
         if record.data is None and self._structured:
-            first = record.first
-            if first.startswith("{"):
-                record.data = json_object(first) or {}
-            elif self._shape.embedded and (at := embedded_at(first)) > 0:
+            first, shape = record.first, self._shape
+            if shape.block is not None and shape.block.begins(first):
+                record.data = shape.block.fields(record.lines) or {}
+            elif shape.table is not None:
+                record.data = shape.table.fields(record.text) or {}
+            elif first.startswith("{"):
+                # an object may go on over further lines, as Elasticsearch writes its traces
+                record.data = json_object(first) or object_of(record.lines) or {}
+            elif shape.embedded and (at := embedded_at(first)) > 0:
                 record.data = json_object(first[at:]) or {}
-            elif self._shape.logfmt and is_logfmt(first):
+            elif shape.logfmt and is_logfmt(first):
                 record.data = logfmt_fields(first)
             else:
                 record.data = {}
@@ -169,7 +203,7 @@ class RecordFields:
         lines: list[str] = []
         partial = False
         for line in record.lines:
-            wrapped = unwrap(line)
+            wrapped = unwrap_bare(line) if self._shape.bare else unwrap(line)
             text = line if wrapped is None else wrapped.payload
             if partial:
                 lines[-1] += text
@@ -183,12 +217,28 @@ class RecordFields:
         return inner
 
 
+def said_by(first: str, more: Sequence[str]) -> str:
+    """What a record of text says first: in its first line, or below a line that is a heading."""
+    if not more:
+        return first
+    if not first or first.isspace() or _HEADING.match(first):
+        return next((line.strip() for line in more if line and not line.isspace()), first)
+    if _SECOND_LINE_LEVEL.match(more[0]):
+        return more[0]
+    if found := _XML_MESSAGE.match(more[0]):
+        return found[1]
+    return first
+
+
+def _is_trace(value: JsonValue) -> bool:
+    """Whether a value is a stack trace, and not the id of a trace."""
+    if isinstance(value, str):
+        return _TRACE_WORDS.search(value) is not None
+    return bool(value) and not isinstance(value, int | float)
+
+
 def severity(level: Level | None, text: str) -> Level | None:
     """The level to rank and filter by: the stated one, else ERROR where the text is clearly so."""
     if level is None and clearly_an_error(text):
         return Level.ERROR
     return level
-
-
-def _column(columns: tuple[str, ...], name: str) -> int | None:
-    return columns.index(name) if name in columns else None

@@ -239,6 +239,8 @@ def _services(columns: Sequence[_Column], names: KeyNames) -> tuple[Path, ...]:
         column
         for column in texts
         if column not in known
+        # PostgreSQL names its client so
+        and not (column.name == "application_name" and ("backend_type",) in paths)
         and _SERVICE_HINT.search(column.path[-1])
         and all(_NAME.match(text) for text in column.texts)
     ]

@@ -103,6 +103,19 @@ class RecordBuilder:
         self.current = None
 
 
+def with_times(records: Iterator[Record], starts: RecordStarts) -> Iterator[Record]:
+    """The same records; those that tell their time only as a whole get it."""
+    if not starts.whole:
+        return records
+    return (_with_time(record, starts) for record in records)
+
+
+def _with_time(record: Record, starts: RecordStarts) -> Record:
+    if record.instant is None:
+        record.instant = starts.instant_of(record.lines)
+    return record
+
+
 def read_records(
     blocks: Iterable[list[str]], starts: RecordStarts, *, after: Iterable[str] = ()
 ) -> Iterator[Record]:
@@ -116,7 +129,12 @@ def read_records(
     Yields:
         Records. Lines before the first beginning form records without a time.
     """
-    builder = RecordBuilder(starts.start)
+    return with_times(_read(blocks, RecordBuilder(starts.start), after), starts)
+
+
+def _read(
+    blocks: Iterable[list[str]], builder: RecordBuilder, after: Iterable[str]
+) -> Iterator[Record]:
     number = 0
     for block in blocks:
         for line in block:

@@ -21,7 +21,7 @@ from diagnosis_logs.levels import Level
 from diagnosis_logs.parts import Part, around, link, open_part, unchanged
 from diagnosis_logs.reading import Binary, Halt, ScanStopped, Unreadable, read_blocks
 from diagnosis_logs.record_reader import RecordReader
-from diagnosis_logs.records import Record, read_records
+from diagnosis_logs.records import Record, read_records, with_times
 from diagnosis_logs.request import Window
 from diagnosis_logs.seeking import DISORDER, SMALL_BYTES, NotOrdered, TimeIndex, TimeRange
 from diagnosis_logs.snapshot import Snapshot
@@ -250,18 +250,18 @@ class _SourceScan:
         if found is None:
             if part.shape.in_order_only:
                 starts.rehearse(lines.texts for lines in snapshot.lines(0, snapshot.size))
-            self._all(part, reader.records(0, snapshot.size))
+            self._all(part, with_times(reader.records(0, snapshot.size), starts))
             return
         self._coverage.saw(found.first, found.last)
         fields = RecordFields(part.shape, part.file.service)
         begin = None if part.stateful else starts.start
         text = self._question.text
         for start, end in spans(snapshot, found.start, found.end, text, begin, self._halt):
-            for record in reader.records(start, end):
+            for record in with_times(reader.records(start, end), starts):
                 self._take(record, part, fields)
         if part.after and found.end >= snapshot.size:
             # the filter may match where its last record goes on, in the next file
-            for record in reader.records(snapshot.size - 1, snapshot.size):
+            for record in with_times(reader.records(snapshot.size - 1, snapshot.size), starts):
                 self._take(record, part, fields)
 
     def _range(self, part: Part, snapshot: Snapshot) -> TimeRange | None:

@@ -17,6 +17,7 @@ _SPRING = re.compile(
     r"\s+[A-Z]{4,5}\s{1,2}(?:\[([A-Za-z][\w.-]{0,63}),[\w-]{0,64},[\w-]{0,64}[\],]"
     r"|\d{1,8} --- \[([A-Za-z][\w.-]{0,63})\] \[)"
 )
+_CEF_PRODUCT = re.compile(r".{0,80}?\b(?:CEF|LEEF):[\d.]{1,4}\|[^|]{0,100}\|([^|]{1,64})\|")
 _COMPOSE = re.compile(r"([A-Za-z][\w.-]{0,127}) {0,60}\|\s")
 
 
@@ -38,6 +39,8 @@ def service_of_text(line: str, body: int, *, tagged: bool) -> str | None:
         named = _APP_NAME.match(line, body)
         return named[1] if named else None
     if tagged and (tag := syslog_tag(line, body)):
+        if tag in ("CEF", "LEEF") and (product := _CEF_PRODUCT.match(line, body)):
+            return product[1]
         return tag
     if spring := _SPRING.match(line, body):
         return spring[1] or spring[2]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from diagnosis_logs.blocks import Block
 from diagnosis_logs.keys import NO_KEYS, StructuredKeys
 from diagnosis_logs.places import Place
+from diagnosis_logs.tables import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +24,11 @@ class Shape:
         tagged: whether its lines name host and program after their time, as syslog's.
         slow: whether it is MySQL's log of slow queries.
         postgres: whether DETAIL, HINT and STATEMENT lines belong to the line before.
-        columns: the fields of a W3C log (IIS), whose times are UTC.
+        table: how its lines are rows of a table; None where they are none.
+        block: how its records of several lines begin that are data as a whole.
         in_order_only: its lines' times are known only in order: from the first line on.
+        traced: whether lines of stack traces have times of their own.
+        bare: whether a container's lines have only its time before them.
         inner: the shape of what a container's lines hold; None for a file that is no container's.
     """
 
@@ -36,8 +41,11 @@ class Shape:
     tagged: bool = False
     slow: bool = False
     postgres: bool = False
-    columns: tuple[str, ...] = ()
+    table: Table | None = None
+    block: Block | None = None
     in_order_only: bool = False
+    traced: bool = False
+    bare: bool = False
     inner: Shape | None = None
 
     @property

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC
 
 from pydantic import JsonValue
 
-from diagnosis_logs.containers import is_contained, unwrap
-from diagnosis_logs.continuations import Continuations
+from diagnosis_logs.blocks import learn_block
+from diagnosis_logs.containers import is_contained, unwrap, unwrap_bare
+from diagnosis_logs.continuations import Continuations, goes_on_stamped
 from diagnosis_logs.keys import NO_KEYS, NO_NAMES, KeyNames, StructuredKeys, learn_keys
 from diagnosis_logs.places import FAR_FUTURE, Place, PlaceCounter
 from diagnosis_logs.services import syslog_tag
@@ -23,6 +25,7 @@ from diagnosis_logs.structured import (
     json_object,
     logfmt_fields,
 )
+from diagnosis_logs.tables import Table, learn_table
 from diagnosis_logs.timestamps import DAY
 
 __all__ = ["RecordStarts", "Shape", "Start", "learn_shape"]
@@ -37,7 +40,6 @@ _COUNTED_FROM = 200
 _POSTGRES = re.compile(r"\s(?:LOG|ERROR|FATAL|STATEMENT|DETAIL|HINT):  ")
 _SLOW = ("# Query_time:", "# User@Host:")
 _SLOW_WORDS = 2  # before the time of a line `# Time: ...`
-_W3C_FIELDS = "#Fields:"
 
 
 def learn_shape(sample: Iterable[str], names: KeyNames = NO_NAMES) -> Shape:
@@ -47,11 +49,48 @@ def learn_shape(sample: Iterable[str], names: KeyNames = NO_NAMES) -> Shape:
         sample: lines of it, in order: from its beginning, and better also from later on.
         names: keys of structured lines to try before all others.
     """
-    lines = _thinned([line for line in sample if line and not line.isspace()])
+    told = list(sample)
+    lines = _thinned([line for line in told if line and not line.isspace()])
     if is_contained(lines):
         payloads = [wrapped.payload for line in lines if (wrapped := unwrap(line)) is not None]
         return Shape(zoned=True, inner=_learn(payloads, names))
+    bare = [wrapped.payload for line in lines if (wrapped := unwrap_bare(line)) is not None]
+    if 2 * len(bare) > len(lines):
+        inner = _learn(bare, names)
+        starts = RecordStarts(inner, UTC, FAR_FUTURE)
+        stamped = sum(starts.start(payload) is not None for payload in bare)
+        if (
+            inner.timed
+            and all(place.words == 0 for place in inner.places)
+            and 3 * stamped > len(bare)
+        ):
+            return Shape(zoned=True, inner=inner, bare=True)
+    if (found := learn_block(told)) is not None:
+        block, objects, others = found
+        shape = _learn([line for line in others if line and not line.isspace()], names)
+        keys = learn_keys(objects, ValueTimes(UTC, FAR_FUTURE).instant, names)
+        if keys.time:  # otherwise they are what a record of text tells further
+            return replace(shape, keys=keys, quick=(), zoned=True, block=block)
+    if (table := learn_table(lines)) is not None:
+        shape_of_table = _learn_rows(table, lines, names)
+        if shape_of_table.timed:
+            return shape_of_table
     return _learn(lines, names)
+
+
+def _learn_rows(table: Table, lines: Sequence[str], names: KeyNames) -> Shape:
+    rows = [(line, fields) for line in lines if (fields := table.fields(line)) is not None]
+    counter = PlaceCounter()
+    for line, _ in rows:
+        counter.add(line)
+    values = ValueTimes(UTC, FAR_FUTURE)
+    return Shape(
+        # a time elsewhere than at the beginning is told by its column
+        places=tuple(place for place in counter.places() if not place.words)[:1],
+        keys=learn_keys([fields for _, fields in rows], values.instant, names),
+        zoned=bool(counter.zoned or table.w3c),
+        table=table,
+    )
 
 
 class _Sample:
@@ -63,6 +102,7 @@ class _Sample:
         self.json_lines: list[str] = []
         self.text: list[str] = []
         self.logfmt = self.embedded = self.syslog = self.tags = 0
+        self.traced = False
         self._follows = Continuations()
 
     def add(self, line: str) -> bool:
@@ -89,7 +129,10 @@ class _Sample:
             return False
         place, match = stamp
         self.syslog += place.kind.name == "syslog"
-        self.tags += place.kind.name == "iso" and syslog_tag(line, match.end()) is not None
+        self.traced = self.traced or goes_on_stamped(line, match.end())
+        self.tags += (
+            place.kind.name in ("iso", "epoch") and syslog_tag(line, match.end()) is not None
+        )
         return True
 
 
@@ -104,18 +147,17 @@ def _learn(lines: Sequence[str], names: KeyNames) -> Shape:
     keys = learn_keys(sample.objects, values.instant, names)
     if len(told) >= _COUNTED_FROM and not told[0] and sum(told) < len(told) * _TIMED_SHARE:
         places, keys = (), NO_KEYS
-    columns = next((line[8:].split() for line in lines if line.startswith(_W3C_FIELDS)), [])
     return Shape(
         places=places,
         keys=keys,
         quick=_quick_keys(sample.json_lines, keys, values),
-        zoned=bool(sample.counter.zoned or keys.time or columns),
+        zoned=bool(sample.counter.zoned or keys.time),
         logfmt=sample.logfmt > 0,
         embedded=sample.embedded > 0,
         tagged=sample.syslog > 0 or 2 * sample.tags > len(sample.text),
         slow=slow,
         postgres=any(_POSTGRES.search(line, 0, 200) for line in sample.text),
-        columns=tuple(columns),
+        traced=sample.traced,
         in_order_only=_in_order_only(places, sample.text),
     )
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, tzinfo
 
 from pydantic import JsonValue
 
-from diagnosis_logs.containers import Wrapped, unwrap
-from diagnosis_logs.continuations import Continuations
+from diagnosis_logs.containers import Wrapped, unwrap, unwrap_bare
+from diagnosis_logs.continuations import Continuations, goes_on_stamped
 from diagnosis_logs.shape import Shape
 from diagnosis_logs.stampreader import StampReader
 from diagnosis_logs.stamps import STAMP_KINDS
@@ -116,7 +116,7 @@ class RecordStarts:
     """
 
     def __init__(self, shape: Shape, zone: tzinfo, modified: int) -> None:
-        if shape.columns:
+        if shape.table is not None and shape.table.w3c:
             zone = UTC
         self._shape = shape
         self._values = ValueTimes(zone, modified)
@@ -130,6 +130,7 @@ class RecordStarts:
         )
         self._structured = bool(shape.keys.time)
         self._logfmt = shape.logfmt and self._structured
+        self._unwrap = unwrap_bare if shape.bare else unwrap
         self._follows = Continuations()
         self._slow_instant: int | None = None
         self._after_slow_time = False
@@ -141,16 +142,34 @@ class RecordStarts:
     def instant(self, line: str) -> int | None:
         """The time that a line shows by itself, whatever came before; None where it shows none."""
         if self._inner is not None:
-            wrapped = unwrap(line)
+            wrapped = self._unwrap(line)
             return None if wrapped is None else self._values.instant(wrapped.time)
-        found = self._start(line)
+        if self._shape.block is not None and (value := self._block_value(line)) is not None:
+            return self._values.instant(value)
+        found = self._row(line) if self._shape.table is not None else self._start(line)
         return None if found is None else found[0]
+
+    @property
+    def whole(self) -> bool:
+        """Whether some records tell their time only as a whole."""
+        return self._shape.block is not None
+
+    def instant_of(self, lines: Sequence[str]) -> int | None:
+        """The time that a whole record tells which is data over several lines, or None."""
+        block = self._shape.block
+        data = None if block is None else block.fields(lines)
+        found = None if data is None else self._in_fields(data)
+        if found is not None:
+            return found[0]
+        return next((one for line in lines if (one := self.instant(line)) is not None), None)
 
     def offset(self, line: str) -> tzinfo | None:
         """The offset that the time of a record's first line shows; None where it shows none."""
         if self._inner is not None:
-            wrapped = unwrap(line)
+            wrapped = self._unwrap(line)
             return None if wrapped is None else self._values.offset(wrapped.time)
+        if self._shape.block is not None and (value := self._block_value(line)) is not None:
+            return self._values.offset(value)
         if self._structured and (data := self._data(line)) is not None:
             for path in self._shape.keys.time:
                 value = looked_up(data, path)
@@ -177,8 +196,14 @@ class RecordStarts:
             return self._untimed
         if self._shape.slow:
             return self._slow
+        if self._shape.block is not None:
+            return self._in_block
+        if self._shape.table is not None:
+            return self._row
         if self._shape.postgres:
             return self._postgres
+        if self._shape.traced:
+            return self._traced
         return self._start
 
     def _start(self, line: str) -> Start | None:
@@ -199,6 +224,27 @@ class RecordStarts:
                 return self._in_object(line, at)
         return None
 
+    def _in_block(self, line: str) -> Start | None:
+        block = self._shape.block
+        if block is not None and block.begins(line):
+            return None, 0, None  # its time stands in a later line
+        return self._start(line) if self._stamps else None
+
+    def _block_value(self, line: str) -> JsonValue:
+        block, times = self._shape.block, self._shape.keys.time
+        return None if block is None or not times else block.value(line, times[0])
+
+    def _row(self, line: str) -> Start | None:
+        """A row of a table; the data of one that goes on in further lines is read when whole."""
+        for match, reader in self._stamps:
+            if (stamp := match(line)) and (instant := reader.instant(stamp)) is not None:
+                return instant, stamp.end(), None
+        table = self._shape.table
+        if table is None or self._stamps or (fields := table.fields(line)) is None:
+            return None
+        found = self._in_fields(fields)
+        return None if found is None else (found[0], 0, None)
+
     def _in_object(self, line: str, at: int) -> Start | None:
         for quick in self._quick:
             instant = quick(line)
@@ -217,6 +263,8 @@ class RecordStarts:
     def _data(self, line: str) -> Fields | None:
         if line.startswith("{"):
             return json_object(line)
+        if self._shape.table is not None:
+            return self._shape.table.fields(line)
         if self._logfmt and is_logfmt(line):
             return logfmt_fields(line)
         return None
@@ -229,6 +277,10 @@ class RecordStarts:
         if found is not None and ":  " in line and _DETAIL.match(line, found[1]):
             return None
         return found
+
+    def _traced(self, line: str) -> Start | None:
+        found = self._start(line)
+        return None if found is None or goes_on_stamped(line, found[1]) else found
 
     def _slow(self, line: str) -> Start | None:
         if line.startswith(_SLOW_USER):
@@ -243,7 +295,7 @@ class RecordStarts:
         return found
 
     def _contained(self, line: str) -> Start | None:
-        wrapped = unwrap(line)
+        wrapped = self._unwrap(line)
         before, instant_before = self._wrapped, self._wrapped_instant
         self._wrapped = wrapped
         if wrapped is None:

@@ -1,0 +1,107 @@
+"""Lines that are rows of a table: columns named by a header, by W3C's directive, or documented."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from diagnosis_logs.structured import Fields
+
+_W3C_FIELDS = "#Fields:"
+_NAME = re.compile(r"[^\W\d][\w .()/@#-]{0,48}\Z")
+_WORD = re.compile(r"[^\W\d][\w.()/@-]{0,48}\Z")
+_DELIMITERS = ("\t", ",", ";", "|")
+_FEWEST = 3
+_FEWEST_WORDS = 6
+_ROWS_LOOKED_AT = 200
+# PostgreSQL, "Using CSV-Format Log Output": no header, these columns; later versions have more.
+_POSTGRES = re.compile(
+    r'\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} [\w+:-]{1,8},(?:"[^"]*")?,(?:"[^"]*")?,\d*,'
+    r'(?:"[^"]*")?,[0-9a-f]+\.[0-9a-f]+,\d+,'
+)
+_POSTGRES_NAMES = (
+    "log_time", "user_name", "database_name", "process_id", "connection_from", "session_id",
+    "session_line_num", "command_tag", "session_start_time", "virtual_transaction_id",
+    "transaction_id", "error_severity", "sql_state_code", "message", "detail", "hint",
+    "internal_query", "internal_query_pos", "context", "query", "query_pos", "location",
+    "application_name", "backend_type", "leader_pid", "query_id",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """How a line becomes fields.
+
+    Attributes:
+        names: of the columns.
+        delimiter: between them; a space stands for any white space.
+        w3c: whether lines with # are directives and times are UTC.
+    """
+
+    names: tuple[str, ...]
+    delimiter: str
+    w3c: bool = False
+
+    def fields(self, row: str) -> Fields | None:
+        """The cells of a row that are not empty; None for a header, a directive, or plain text."""
+        cells = self.cells_of(row)
+        if len(cells) < 2 or (self.w3c and row.startswith("#")) or tuple(cells) == self.names:
+            return None
+        return {
+            name: cell
+            for name, cell in zip(self.names, cells, strict=False)
+            if cell and cell != "-"
+        }
+
+    def cells_of(self, row: str) -> list[str]:
+        """The cells of a row."""
+        if self.delimiter == " ":
+            return row.split()
+        if '"' not in row:
+            return row.split(self.delimiter)
+        try:
+            rows = csv.reader(row.splitlines(keepends=True), delimiter=self.delimiter)
+            return next(rows, [])
+        except csv.Error:
+            return []
+
+
+def learn_table(lines: Sequence[str]) -> Table | None:
+    """The table that most of a sample's lines are rows of, or None."""
+    for line in lines:
+        if line.startswith(_W3C_FIELDS):
+            names = line[len(_W3C_FIELDS) :]
+            delimiter = "\t" if "\t" in names.strip() else " "
+            return Table(tuple(names.split()), delimiter, w3c=True)
+    if not lines:
+        return None
+    if 2 * sum(_POSTGRES.match(line) is not None for line in lines) > len(lines):
+        return Table(_POSTGRES_NAMES, ",")
+    rows = list(islice(lines, 1, _ROWS_LOOKED_AT))
+    for delimiter in (*_DELIMITERS, " "):
+        table = _headed(lines[0], delimiter)
+        if table is not None and rows and _fits(table, rows):
+            return table
+    return None
+
+
+def _headed(header: str, delimiter: str) -> Table | None:
+    words = delimiter == " "
+    names = header.split() if words else [name.strip(' "') for name in header.split(delimiter)]
+    if len(names) < (_FEWEST_WORDS if words else _FEWEST) or len(set(names)) < len(names):
+        return None
+    name = _WORD if words else _NAME
+    return Table(tuple(names), delimiter) if all(map(name.match, names)) else None
+
+
+def _fits(table: Table, rows: Sequence[str]) -> bool:
+    """Whether most rows have as many cells as the header, and not all of them words like its."""
+    cells = [table.cells_of(row) for row in rows]
+    whole = [row for row in cells if len(row) == len(table.names)]
+    values = [row for row in whole if not all(map(_NAME.match, row))]
+    if table.delimiter == " " and len(whole) < len(rows):
+        return False  # prose has words, too
+    return 2 * len(whole) >= len(rows) and 2 * len(values) >= len(whole) > 0
