@@ -58,7 +58,7 @@ def test_each_server_brings_its_tools(
         assert isinstance(tool, EvidenceTool)
         for field in tool.request.model_json_schema()["properties"].values():
             assert field["description"]
-    [checks] = manager.hook.diagnosis_describe_health(settings=settings)
+    [checks] = manager.hook.diagnosis_describe_health(settings=settings, services=PluginServices())
     assert len(checks) == len(given)
 
 
