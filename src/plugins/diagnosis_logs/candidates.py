@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from diagnosis_logs import ripgrep
 from diagnosis_logs.filters import TextFilter, compiled, quoted
 from diagnosis_logs.reading import Halt
-from diagnosis_logs.shapes import Start
+from diagnosis_logs.record_reader import Begin
 from diagnosis_logs.snapshot import Snapshot, text_of
 
 BLOCK_BYTES = 1 << 20
@@ -19,11 +20,13 @@ _RIPGREP_SHARE = 3
 # How many lines to go back in a block to find the beginning of a record.
 _LOOKED_BACK = 64
 
-Begin = Callable[[str], Start | None]
-# text, first and last position: a match or None
+# text, first and last position: where a match begins, or -1
+Find = Callable[[bytes, int, int], int]
+# the same: a match, or None
 Search = Callable[[bytes, int, int], Any]
-# First byte and the one after the last; of a span of bytes that has to be read as records.
-Span = tuple[int, int]
+# First byte and the one after the last, of a span of bytes that has to be read as records; and the
+# line that begins with the first one where that line is known to hold the literal, else None.
+Span = tuple[int, int, bytes | None]
 
 
 def spans(
@@ -33,6 +36,7 @@ def spans(
     text: TextFilter | None,
     begin: Begin | None,
     halt: Halt,
+    program: str | None = None,
 ) -> Iterator[Span]:
     """Ascending spans of a part of a file; every record outside them fails the filter.
 
@@ -42,30 +46,35 @@ def spans(
         text: the filter; without one, everything has to be read.
         begin: says what begins with a line.
         halt: checked before each block.
+        program: the path of ripgrep; where there is none, or it fails, the search is this one's.
 
     Raises:
         ScanStopped: the halt says so.
     """
     if text is None:
-        yield start, end
+        yield start, end, None
     elif text.literal is not None and _searchable(text.literal, snapshot.encoding):
-        if snapshot.encoding == "utf-8" and _is_wide(snapshot, start, end):
+        if program is not None and snapshot.encoding == "utf-8" and _is_wide(snapshot, start, end):
+            hit = -1
             try:
-                for hit in _ripgrep_hits(snapshot, start, end, text.literal, halt):
-                    start = hit + 1  # goes on here if ripgrep fails
-                    yield hit, start
+                for hit, line in ripgrep.lines(program, snapshot, text.literal, halt):
+                    if hit >= end:
+                        return
+                    if hit >= start:
+                        yield hit, hit + 1, line
             except ripgrep.RipgrepFailed:
-                start = snapshot.line_start(start)
+                if hit >= start:  # go on behind the last line that it found
+                    start = snapshot.line_end(hit, end) or end
             else:
                 return
-        pattern = compiled(quoted(text.literal), encoding=snapshot.encoding)
-        yield from _literal_hits(snapshot, start, end, pattern.search, halt)
+        find = _finder(text.literal, snapshot.encoding)
+        yield from _literal_lines(snapshot, start, end, find, halt)
     elif text.regex is not None and snapshot.encoding == "utf-8":
         # (?m): in a block, a line's edges are the edges that a record may have
         search = compiled(f"(?m){text.regex}").search
         yield from _regex_hits(snapshot, start, end, search, begin, halt)
     else:
-        yield start, end
+        yield start, end, None
 
 
 def _searchable(literal: str, encoding: str) -> bool:
@@ -84,21 +93,21 @@ def _is_wide(snapshot: Snapshot, start: int, end: int) -> bool:
     return end - start >= max(RIPGREP_BYTES, snapshot.size // _RIPGREP_SHARE)
 
 
-def _ripgrep_hits(
-    snapshot: Snapshot, start: int, end: int, literal: str, halt: Halt
-) -> Iterator[int]:
-    program = ripgrep.program()
-    if program is None:
-        raise ripgrep.RipgrepFailed("there is none")
-    for hit in ripgrep.hits(program, snapshot, literal, halt):
-        if hit >= end:
-            return
-        if hit >= start:
-            yield hit
+def _finder(literal: str, encoding: str) -> Find:
+    if literal.lower() == literal.upper():
+        return partial(_find, literal.encode(encoding))
+    search = compiled(quoted(literal), encoding=encoding).search
+    return lambda block, start, end: (
+        -1 if (hit := search(block, start, end)) is None else hit.start()
+    )
 
 
-def _literal_hits(
-    snapshot: Snapshot, start: int, end: int, search: Search, halt: Halt
+def _find(literal: bytes, block: bytes, start: int, end: int) -> int:
+    return block.find(literal, start, end)
+
+
+def _literal_lines(
+    snapshot: Snapshot, start: int, end: int, find: Find, halt: Halt
 ) -> Iterator[Span]:
     at = start
     while at < end:
@@ -108,10 +117,14 @@ def _literal_hits(
             return
         cut = _last_line(snapshot, at, block)
         if not cut:  # a piece of a very long line
-            yield at, at + len(block)
+            yield at, at + len(block), None
             at += len(block)
             continue
-        yield from _found(at, block, cut, search)
+        position = 0
+        while position < cut and (hit := find(block, position, cut)) >= 0:
+            line = block.rfind(b"\n", 0, hit) + 1
+            position = block.find(b"\n", hit) + 1 or cut
+            yield at + line, at + line + 1, block[line : position - (block[position - 1] == 10)]
         at += cut
 
 
@@ -131,7 +144,7 @@ def _regex_hits(
             yield from _found(at, block, cut, search)
         else:
             cut = lines or len(block)
-            yield at, at + cut
+            yield at, at + cut, None
         at += cut
 
 
@@ -167,6 +180,6 @@ def _found(at: int, block: bytes, cut: int, search: Search) -> Iterator[Span]:
     position = 0
     while position < cut and (found := search(block, position, cut)) is not None:
         hit = found.start()
-        yield at + hit, at + hit + 1
+        yield at + hit, at + hit + 1, None
         # once a line: the record of a hit is read as a whole
         position = block.find(b"\n", hit) + 1 or cut

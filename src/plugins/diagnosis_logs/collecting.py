@@ -134,6 +134,14 @@ class Collector(Protocol):
         """Take a match of the window before."""
         ...
 
+    def only_counts(self, instant: int) -> bool:
+        """Whether it needs to know no more of the matches at an instant than how many they are."""
+        ...
+
+    def count(self) -> None:
+        """Count a match of which it needs to know no more."""
+        ...
+
     def passed(self, record: Record) -> None:
         """See a record, matching or not, after `add`; only of files read from their beginning."""
         ...

@@ -34,11 +34,13 @@ class TextFilter:
         literal: a text that each record which passes holds, letter case ignored; None where there
             is none that could be searched for in bytes.
         regex: a pattern that is found in each record which passes; None likewise.
+        certain: whether each record with a line that holds `literal` in its bytes passes.
     """
 
     passes: TextTest
     literal: str | None = None
     regex: str | None = None
+    certain: bool = False
 
 
 def text_filter(request: LogQuery) -> TextFilter | None:
@@ -67,7 +69,9 @@ def text_filter(request: LogQuery) -> TextFilter | None:
     if regex is not None and _NOT_IN_BLOCKS.search(regex):
         regex = None
     passes = tests[0] if len(tests) == 1 else lambda text: all(test(text) for test in tests)
-    return TextFilter(passes, max(literals, key=len, default=None), regex)
+    literal = max(literals, key=len, default=None)
+    certain = len(tests) == 1 and literal == request.contains and _is_plain(literal)
+    return TextFilter(passes, literal, regex, certain)
 
 
 def compiled(pattern: str, *, encoding: str = "utf-8") -> Any:
@@ -92,6 +96,11 @@ def compiled(pattern: str, *, encoding: str = "utf-8") -> Any:
         raise QueryRejected(
             QueryRejection.PATTERN_TOO_EXPENSIVE if too_large else QueryRejection.PATTERN_INVALID
         ) from error
+
+
+def _is_plain(literal: str | None) -> bool:
+    """Whether every search ignores its letter case alike, whatever Unicode version it knows."""
+    return literal is not None and (literal.isascii() or literal.lower() == literal.upper())
 
 
 def quoted(literal: str) -> str:

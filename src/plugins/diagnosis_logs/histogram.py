@@ -69,6 +69,13 @@ class HistogramCollector:
     def add_earlier(self, match: Match) -> None:
         """Never asked for."""
 
+    def only_counts(self, instant: int) -> bool:
+        """Never: each counts by its level."""
+        return False
+
+    def count(self) -> None:
+        """Never asked for."""
+
     def passed(self, record: Record) -> None:
         """Never asked for."""
 

@@ -46,6 +46,9 @@ class LineCollector:
         self._after = after
         self._hits: dict[SortKey, _Hit] = {}
         self._worst: SortKey | None = None
+        # instants before and after these are certainly not on this page
+        self._first = 0 if after is None else int(after[0])
+        self._last = _NO_TIME
         self._context_lines = context_lines
         self._recent: deque[str] = deque(maxlen=context_lines)
         self._open: list[_Hit] = []
@@ -74,10 +77,25 @@ class LineCollector:
         if self._context_lines and not origin.by_offset:
             hit.place.before = list(self._recent)
             self._open.append(hit)
-        if len(self._hits) >= 2 * self._keep:
+        if self._worst is None and len(self._hits) == self._keep:
+            self._bound(max(self._hits))
+        elif len(self._hits) >= 2 * self._keep:
             kept = sorted(self._hits)[: self._keep]
             self._hits = {key: self._hits[key] for key in kept}
-            self._worst = kept[-1]
+            self._bound(kept[-1])
+
+    def _bound(self, worst: SortKey) -> None:
+        """From now on, what comes after a key is on another page."""
+        self._worst = worst
+        self._last = int(worst[0])
+
+    def only_counts(self, instant: int) -> bool:
+        """Whether the cursor is past an instant, or the page full before it."""
+        return instant < self._first or instant > self._last
+
+    def count(self) -> None:
+        """Count a match that is on another page."""
+        self.matched += 1
 
     def add_earlier(self, match: Match) -> None:
         """Never asked for."""

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 
 from pydantic import JsonValue
 
+from diagnosis_logs.reading import LINE_BYTES
 from diagnosis_logs.shapes import RecordStarts, Start
 
 # A record beyond these bounds is split; every line stays searchable in bounded memory.
 RECORD_LINES = 1_000
 RECORD_CHARACTERS = 65_536
+
+# What the reading puts at the end of a line that it cut; a cut line has at least this many
+# characters.
+_CUT_MARK = re.compile(r" \[line cut: [\d,]{1,20} more bytes\]\Z")
+_CUT_CHARACTERS = LINE_BYTES // 4
 
 
 class Record:
@@ -52,6 +59,17 @@ class Record:
     def text(self) -> str:
         """All its lines, exactly as they stand in the file, without empty ones at the end."""
         return "\n".join((self.first, *self.more)).rstrip("\n") if self.more else self.first
+
+    @property
+    def searched(self) -> str:
+        """The text in which filters search: without the marks of lines that were cut."""
+        text = self.text
+        if len(text) < _CUT_CHARACTERS:
+            return text
+        return "\n".join(
+            _CUT_MARK.sub("", line) if len(line) >= _CUT_CHARACTERS else line
+            for line in text.split("\n")
+        )
 
     @property
     def lines(self) -> list[str]:

@@ -17,16 +17,17 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from diagnosis_logs.reading import Halt
+from diagnosis_logs.reading import LINE_BYTES, Halt
 from diagnosis_logs.snapshot import Snapshot
 
 _OPTIONS = (
     "--no-config", "--text", "--encoding=none", "--no-ignore", "--no-messages", "--color=never",
-    "--no-filename", "--no-line-number", "--no-heading", "--only-matching", "--byte-offset",
-    "--fixed-strings",
+    "--no-filename", "--no-line-number", "--no-heading", "--byte-offset", "--fixed-strings",
 )  # fmt: skip
-_OFFSET = re.compile(rb"^(\d+):", re.MULTILINE)
-_PIPE_BYTES = 1 << 20
+_LINE = re.compile(rb"^(\d+):(.*)$", re.MULTILINE)
+_PIPE_BYTES = 1 << 18
+# What is kept of a line: more than a record keeps of it, so that a longer one is seen to be.
+_KEPT_BYTES = LINE_BYTES + 64
 _PATIENCE_S = 0.05
 
 
@@ -43,8 +44,10 @@ def program() -> str | None:
     return shutil.which("rg")
 
 
-def hits(path: str, snapshot: Snapshot, literal: str, halt: Halt) -> Iterator[int]:
-    """Where in a file a text stands, letter case ignored; ascending offsets in bytes.
+def lines(path: str, snapshot: Snapshot, literal: str, halt: Halt) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file that hold a text, letter case ignored: offset and bytes, in order.
+
+    A line of more than LINE_BYTES may be cut, to no less than LINE_BYTES + 1.
 
     Args:
         path: of the program.
@@ -74,7 +77,7 @@ def hits(path: str, snapshot: Snapshot, literal: str, halt: Halt) -> Iterator[in
         raise RipgrepFailed("cannot be started") from error
     with process:
         try:
-            yield from _offsets(process, halt)
+            yield from _lines(process, halt)
             # 0: found; 1: not found
             if process.wait() not in (0, 1):
                 raise RipgrepFailed(f"exit status {process.returncode}")
@@ -82,11 +85,11 @@ def hits(path: str, snapshot: Snapshot, literal: str, halt: Halt) -> Iterator[in
             process.kill()
 
 
-def _offsets(process: subprocess.Popen[bytes], halt: Halt) -> Iterator[int]:
+def _lines(process: subprocess.Popen[bytes], halt: Halt) -> Iterator[tuple[int, bytes]]:
     if process.stdout is None:
         raise RipgrepFailed("no output")
     pipe = process.stdout.fileno()
-    rest = b""
+    rest = b""  # a line that has not ended yet
     with selectors.DefaultSelector() as ready:
         ready.register(pipe, selectors.EVENT_READ)
         while True:
@@ -97,5 +100,6 @@ def _offsets(process: subprocess.Popen[bytes], halt: Halt) -> Iterator[int]:
             if not block:
                 return
             whole, _, rest = (rest + block).rpartition(b"\n")
-            for offset in _OFFSET.findall(whole):
-                yield int(offset)
+            rest = rest[:_KEPT_BYTES]
+            for offset, line in _LINE.findall(whole):
+                yield int(offset), line

@@ -9,18 +9,17 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
-from datetime import tzinfo
 from itertools import groupby, pairwise
 
+from diagnosis_logs import ripgrep
 from diagnosis_logs.candidates import spans
 from diagnosis_logs.collecting import Collector, Match
+from diagnosis_logs.counting import HitCounter
 from diagnosis_logs.fields import RecordFields
-from diagnosis_logs.filters import TextFilter
-from diagnosis_logs.levels import Level
 from diagnosis_logs.parts import Part, around, link, open_part, unchanged
+from diagnosis_logs.question import Coverage, Question
 from diagnosis_logs.reading import Binary, Halt, ScanStopped, Unreadable, read_blocks
-from diagnosis_logs.record_reader import RecordReader
+from diagnosis_logs.record_reader import Begin, RecordReader
 from diagnosis_logs.records import Record, read_records, with_times
 from diagnosis_logs.request import Window
 from diagnosis_logs.seeking import DISORDER, SMALL_BYTES, NotOrdered, TimeIndex, TimeRange
@@ -29,59 +28,6 @@ from diagnosis_logs.sources import LogFile
 
 # In larger files a line is told by its offset: its number would take a reading of all before it.
 NUMBERED_BYTES = 256 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A request, made ready for scanning.
-
-    Attributes:
-        window: which records.
-        text: the text filters, or None.
-        least: the least level, or None.
-        service: in lower case, or None.
-        zone: of log times that carry none.
-    """
-
-    window: Window
-    text: TextFilter | None
-    least: Level | None
-    service: str | None
-    zone: tzinfo
-
-
-@dataclass(slots=True)
-class Coverage:
-    """What a scan saw of one source.
-
-    Attributes:
-        first, last: earliest and latest time in it, as far as is known; None without times.
-        timed: whether it has times at all; a source without is searched whole.
-        ordered: whether its files are in order of time; one that is not is read whole.
-        log: whether it is a log at all.
-        failed: whether a file of it could not be read (to its end).
-        reached: whether its reading began.
-        read: whether all that the window may hold was read.
-        without_level: records of the window that were left out only because they have no level.
-    """
-
-    source: str
-    first: int | None = None
-    last: int | None = None
-    timed: bool = True
-    ordered: bool = True
-    log: bool = True
-    failed: bool = False
-    reached: bool = False
-    read: bool = False
-    without_level: int = 0
-
-    def saw(self, first: int | None, last: int | None) -> None:
-        """Note times of a part."""
-        if first is not None:
-            self.first = first if self.first is None else min(self.first, first)
-        if last is not None:
-            self.last = last if self.last is None else max(self.last, last)
 
 
 def scan(
@@ -255,14 +201,33 @@ class _SourceScan:
         self._coverage.saw(found.first, found.last)
         fields = RecordFields(part.shape, part.file.service)
         begin = None if part.stateful else starts.start
-        text = self._question.text
-        for start, end in spans(snapshot, found.start, found.end, text, begin, self._halt):
+        counter = self._counter(snapshot, begin, reader)
+        program = ripgrep.program()
+        for start, end, line in spans(
+            snapshot, found.start, found.end, self._question.text, begin, self._halt, program
+        ):
+            if counter is not None and line is not None and counter.decides(start, line):
+                continue
             for record in with_times(reader.records(start, end), starts):
-                self._take(record, part, fields)
+                if counter is None or not counter.decided(record.place):
+                    self._take(record, part, fields)
         if part.after and found.end >= snapshot.size:
             # the filter may match where its last record goes on, in the next file
             for record in with_times(reader.records(snapshot.size - 1, snapshot.size), starts):
-                self._take(record, part, fields)
+                if counter is None or not counter.decided(record.place):
+                    self._take(record, part, fields)
+
+    def _counter(
+        self, snapshot: Snapshot, begin: Begin | None, reader: RecordReader
+    ) -> HitCounter | None:
+        """Counts matches by their lines alone; None where more has to be known of each."""
+        question = self._question
+        text = question.text
+        certain = text is not None and text.certain and snapshot.encoding == "utf-8"
+        if not certain or begin is None or question.least is not None or question.service:
+            return None
+        window = Window(self._earliest, self._end)
+        return HitCounter(snapshot, begin, reader, window, self._collector, self._halt)
 
     def _range(self, part: Part, snapshot: Snapshot) -> TimeRange | None:
         """Where the window lies; None where everything has to be read."""
@@ -289,7 +254,7 @@ class _SourceScan:
         elif not self._earliest <= instant < self._end:
             return
         question = self._question
-        if question.text is not None and not question.text.passes(record.text):
+        if question.text is not None and not question.text.passes(record.searched):
             return
         match = Match(record, part.origin, fields)
         without_level = False

@@ -26,10 +26,11 @@ _YEAR = 366 * DAY
 _AHEAD = {"year": DAY, "date": 600 * MICROSECONDS}
 _BEHIND = {"year": 61 * DAY, "date": 3_600 * MICROSECONDS}
 _TURN = {"year": _YEAR, "date": DAY}
+_CLOCK_AT_END = re.compile(r":[0-5]\d:[0-6]\d\Z", re.ASCII)
 
 
 class StampReader:
-    """Turns matches of one kind into instants; remembers the last one to be quick.
+    """Turns matches of one kind into instants; remembers the last one, and its minute, to be quick.
 
     Args:
         kind: the shape.
@@ -50,18 +51,29 @@ class StampReader:
         self._last_text = ""
         self._last_zone: str | None = None
         self._last_second = 0
+        self._last_minute = ""  # the text up to the seconds
+        self._minute = 0
 
     def instant(self, match: re.Match[str]) -> int | None:
         """The instant in microseconds, or None where the text is no possible time."""
         text, fraction, zone = match.group(1, 2, 3)
         if text != self._last_text or zone != self._last_zone:
-            try:
-                second = self._second(text, zone)
-            except (ValueError, OverflowError):
-                return None
-            if second not in POSSIBLE:
-                return None
-            self._last_second = second
+            minute, seconds = text[:-2], text[-2:]
+            if minute == self._last_minute and zone == self._last_zone and seconds.isdecimal():
+                self._last_second = self._minute + _microseconds(seconds)
+            else:
+                try:
+                    second = self._second(text, zone)
+                except (ValueError, OverflowError):
+                    return None
+                if second not in POSSIBLE:
+                    return None
+                self._last_second = second
+                self._last_minute = ""
+                # where the text tells its whole date, and its last two digits are the seconds, the
+                # next line is likely of the same minute
+                if not self._kind.lacks and _CLOCK_AT_END.match(text, len(text) - 6):
+                    self._last_minute, self._minute = minute, second - _microseconds(seconds)
             self._last_text = text
             self._last_zone = zone
         if fraction:
@@ -134,3 +146,8 @@ class StampReader:
                 if found <= latest:
                     return found
         raise ValueError("no such day")
+
+
+def _microseconds(seconds: str) -> int:
+    # a leap second is the one before it
+    return min(int(seconds), 59) * MICROSECONDS

@@ -76,6 +76,13 @@ class TemplateCollector:
     def skipped(self) -> None:
         """Nothing to forget."""
 
+    def only_counts(self, instant: int) -> bool:
+        """Never: each counts by its level and pattern."""
+        return False
+
+    def count(self) -> None:
+        """Never asked for."""
+
     def passed(self, record: Record) -> None:
         """Never asked for."""
 

@@ -22,9 +22,10 @@ from diagnosis_logs.cursor import read_cursor, write_cursor
 from diagnosis_logs.filters import text_filter
 from diagnosis_logs.histogram import HistogramCollector
 from diagnosis_logs.page import page_of
+from diagnosis_logs.question import Coverage, Question
 from diagnosis_logs.reading import Halt
 from diagnosis_logs.request import LogQuery, Window, window_of
-from diagnosis_logs.scan import Coverage, Question, scan
+from diagnosis_logs.scan import scan
 from diagnosis_logs.settings import LogsSettings
 from diagnosis_logs.sources import LogSources, named
 from diagnosis_logs.spans import describe_sources

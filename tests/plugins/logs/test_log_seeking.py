@@ -16,11 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from diagnosis.plugin import EvidenceResult, Truncation
-from diagnosis_logs import ripgrep
 from diagnosis_logs.filters import text_filter
-from diagnosis_logs.reading import Halt, open_log
 from diagnosis_logs.request import LogQuery
-from diagnosis_logs.snapshot import Snapshot
 from diagnosis_logs.tool import QueryLogs
 
 Ask = Callable[..., Awaitable[EvidenceResult]]
@@ -152,15 +149,3 @@ async def test_a_file_truncated_by_another_process_while_it_is_read(
                 assert "in part" in str(found.scope["sources"])
     finally:
         await other.wait()
-
-
-@pytest.mark.skipif(ripgrep.program() is None, reason="ripgrep is not installed")
-@pytest.mark.parametrize("text", ["--files", "a.b*[", "-e", "$(id)", "库存", "x\ty"])
-def test_ripgrep_searches_for_exactly_the_text(write: Write, text: str) -> None:
-    raw = f"nothing\nhere {text} and\n{text.upper()}\n".encode()
-    with open_log(write("app.log", raw)) as file:
-        found = list(ripgrep.hits(str(ripgrep.program()), Snapshot(file), text, Halt()))
-    lowered = raw.lower() if text.isascii() else raw
-    first = lowered.index(text.encode().lower())
-    assert found[0] == first
-    assert len(found) == 2

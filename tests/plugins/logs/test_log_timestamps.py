@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from diagnosis.plugin import EvidenceResult
 from diagnosis_logs.shapes import RecordStarts, learn_shape
@@ -168,3 +171,33 @@ def test_a_time_inside_a_trace_does_not_begin_a_record() -> None:
     lines.append("  token issued at 2020-01-01 00:00:00 has expired")
     starts = RecordStarts(learn_shape(lines), UTC, MODIFIED)
     assert starts.start(lines[-1]) is None
+
+
+SHAPES = [
+    "%Y-%m-%dT%H:%M:%S.%fZ", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M:60", "%Y-%m-%d %H:%M", "%s",
+    "%Y/%m/%d %I:%M:%S %p", "%Y年%m月%d日 %H:%M:%S", "%Y年%m月%d日 %H:%M:7秒", "%b %d %H:%M:%S",
+    "%d/%b/%Y:%H:%M:%S +0800", "%a %b %d %H:%M:%S %Y", "%y/%m/%d %H:%M:%S", "%H:%M:%S,%f",
+    "%m/%d/%Y %H:%M:%S", "%Y-%m-%d %H:%M:%S CEST", "%Y-%m-%d %H:%M:%S CET", "%Y%m%d %H:%M:%S",
+]  # fmt: skip
+
+
+@given(
+    shape=st.sampled_from(SHAPES),
+    other=st.sampled_from(SHAPES),
+    zone=st.sampled_from([UTC, PLUS_8, ZoneInfo("Europe/Berlin")]),
+    begin=st.sampled_from(["2023-10-29T00:58", "2024-03-31T00:58", "2024-05-31T23:58"]),
+    steps=st.lists(st.tuples(st.integers(-70, 70), st.booleans()), min_size=2, max_size=12),
+)
+def test_what_a_time_means_does_not_depend_on_the_times_before_it(
+    shape: str, other: str, zone: tzinfo, begin: str, steps: list[tuple[int, bool]]
+) -> None:
+    moment = datetime.fromisoformat(begin).replace(tzinfo=UTC)
+    lines = []
+    for seconds, same in steps:
+        moment += timedelta(seconds=seconds)
+        lines.append(f"{moment.astimezone(zone):{shape if same else other}} said")
+    learnt = learn_shape(lines)
+    alone = [RecordStarts(learnt, zone, MODIFIED).instant(line) for line in lines]
+    if not learnt.in_order_only:
+        starts = RecordStarts(learnt, zone, MODIFIED)
+        assert [starts.instant(line) for line in lines] == alone

@@ -1,0 +1,98 @@
+"""Matches that need only be counted: told by the lines in which a search found its text.
+
+Once a page is full, all that is left to know of a match is that its record lies in the window. For
+that its first line is enough: no record is put together, and the file is read again only where the
+text stands in a later line of a record. What cannot be told so is left to the reader of records.
+"""
+
+from __future__ import annotations
+
+from diagnosis_logs.collecting import Collector
+from diagnosis_logs.reading import LINE_BYTES, Halt
+from diagnosis_logs.record_reader import Begin, RecordReader, lines_before
+from diagnosis_logs.records import RECORD_CHARACTERS, RECORD_LINES
+from diagnosis_logs.request import Window
+from diagnosis_logs.snapshot import Snapshot, text_of
+
+
+class HitCounter:
+    """Decides on lines in ascending order, each of which holds a text that its record must hold.
+
+    Args:
+        snapshot: the file; in UTF-8, so that a text in its bytes is in the text of its records.
+        begin: says what begins with a line, by that line alone.
+        reader: takes the records that are not counted here.
+        window: in which a record is taken.
+        collector: takes the counts.
+        halt: checked while looking for the beginning of a record.
+    """
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        begin: Begin,
+        reader: RecordReader,
+        window: Window,
+        collector: Collector,
+        halt: Halt,
+    ) -> None:
+        self._snapshot = snapshot
+        self._begin = begin
+        self._reader = reader
+        self._start, self._end = window.start, window.end
+        self._collector = collector
+        self._halt = halt
+        self._decided = -1  # where the last record begins that was decided on here
+        self._upto = -1  # the last line of it that was looked at
+        self._more = 0  # how many lines stand between the two
+
+    def decided(self, place: int) -> bool:
+        """Whether the record there was decided on here; the reader may bring it as well."""
+        return place == self._decided
+
+    def decides(self, at: int, line: bytes) -> bool:
+        """Count the record of a line if it is to be counted; False if it has to be read.
+
+        Args:
+            at: where the line begins.
+            line: its bytes.
+        """
+        if at < self._reader.done:
+            return True  # its record was read
+        if len(line) > LINE_BYTES:
+            return False  # the text may stand in what is cut off
+        found = self._begin(text_of(line, "utf-8"))
+        if found is not None:
+            return self._decide(at, found[0], at, 0)
+        return self._follows(at)
+
+    def _decide(self, place: int, instant: int | None, upto: int, more: int) -> bool:
+        if instant is None:
+            return False
+        if self._start <= instant < self._end:
+            if not self._collector.only_counts(instant):
+                return False
+            self._collector.count()
+        self._decided, self._upto, self._more = place, upto, more
+        return True
+
+    def _follows(self, at: int) -> bool:
+        """The same for a line that begins no record."""
+        self._halt.check()
+        floor = max(self._reader.done, self._upto)
+        before = lines_before(self._snapshot, at, floor)
+        for lines, (place, line) in enumerate(before, start=1):
+            if place == self._upto:  # nothing began since then: the same record goes on
+                self._upto, self._more = at, self._more + lines
+                return self._is_whole(self._decided, at, self._more)
+            if not self._is_whole(place, at, lines):
+                return False
+            found = self._begin(text_of(line, "utf-8"))
+            if found is not None:
+                return self._decide(place, found[0], at, lines)
+        return False
+
+    @staticmethod
+    def _is_whole(place: int, at: int, lines: int) -> bool:
+        """Whether a record surely goes on as far as a line, and is not split before it."""
+        return lines <= RECORD_LINES and at - place <= RECORD_CHARACTERS
