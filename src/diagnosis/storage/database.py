@@ -55,6 +55,8 @@ class Database:
             SourceError: the database cannot be read or written now.
         """
         running = asyncio.ensure_future(self._transaction(work))
+        # a caller that is cancelled does not ask how it ended
+        running.add_done_callback(lambda done: done.cancelled() or done.exception())
         try:
             return await asyncio.shield(running)
         except asyncio.CancelledError:
