@@ -13,6 +13,8 @@ _STATUS = re.compile(
     r'(?:HTTP/[\d.]{1,3}|\s"-|\s"|[\])] "[A-Z]{3,10} [^"\s]{0,2000})" ([1-5]\d\d)(?=[\s,|]|\Z)'
     # HAProxy: after its timers
     r"|\s-?\d+(?:/-?\d+){2,3}/\+?\d+ ([1-5]\d\d) \+?\d+ "
+    # uWSGI: the status stands in brackets after all else
+    r"|\(HTTP/[\d.]{1,3} ([1-5]\d\d)\)"
     # Squid
     r"|\s(?:TCP|UDP|NONE)\w{0,40}/([1-5]\d\d) "
     # AWS load balancers
@@ -25,7 +27,7 @@ _STATUS = re.compile(
 
 
 # What every status looks like: quicker to look for than for all that may stand around it.
-_NUMBER = re.compile(r"[ /][1-5]\d\d(?=[\s,|]|\Z)")
+_NUMBER = re.compile(r"[ /][1-5]\d\d(?=[\s,|)]|\Z)")
 
 
 def status_of(text: str) -> int | None:

@@ -12,7 +12,7 @@ _GOES_ON = re.compile(
 # A line of a trace that was given a time, a host and a program of its own (journald, logcat).
 _STAMPED = re.compile(
     r"[^\t\n]{0,120}?(?:: ?|\s)(?:#011|\t|\s{3,12})at [\w.$<>/]{1,256}\("
-    r"|[^\t\n]{0,120}?: ?(?:#011|\t)?(?:Caused by: |\.\.\. \d+ (?:more|common))"
+    r"|[^\t\n]{0,120}?: ?(?:#011|\s{0,12})(?:Caused by: |\.\.\. \d+ (?:more|common))"
 )
 _TRACEBACK = "Traceback (most recent call last):"
 

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from diagnosis_logs.access import severity_of_status, status_of
 from diagnosis_logs.blocks import object_of
 from diagnosis_logs.containers import unwrap, unwrap_bare
-from diagnosis_logs.levels import Level, level_of_text
+from diagnosis_logs.levels import Level, level_of_first_word, level_of_text
 from diagnosis_logs.records import Record
 from diagnosis_logs.services import service_of_text
 from diagnosis_logs.shapes import RecordStarts, Shape
@@ -78,7 +78,11 @@ class RecordFields:
             return stated
         if data and record.first.startswith("{"):
             return level_of_text(self._message_of(data))
-        level = level_of_text(record.first, record.body)
+        level = None
+        if self._shape.worded:
+            level = level_of_first_word(record.first, record.body)
+        if level is None:
+            level = level_of_text(record.first, record.body)
         if level is None:
             level = stated
         if level is None and record.more and _SECOND_LINE_LEVEL.match(record.more[0]):

@@ -40,7 +40,8 @@ _SERVICE = (
 _STATUS = (
     "status", "status_code", "statuscode", "http_status", "http.status_code", "http.status",
     "http.response.status_code", "response.status", "response.status_code", "res.statuscode",
-    "response_code", "response_status", "downstreamstatus", "elb_status_code", "sc-status", "code",
+    "responsestatus.code", "response_code", "response_status", "downstreamstatus",
+    "elb_status_code", "sc-status", "code",
 )  # fmt: skip
 _TRACE = (
     "stack", "stack_trace", "stacktrace", "exception", "exc_info", "error.stack_trace",
@@ -49,10 +50,11 @@ _TRACE = (
 
 # Names that say little inside another object: `user.status`, `span.trace`.
 _VAGUE = {
-    "t", "s", "m", "error", "err", "log", "event", "body", "code", "date", "start", "trace",
+    "t", "s", "m", "error", "err", "log", "event", "code", "date", "start", "trace",
     "status", "created", "created_at", "priority", "container", "program", "system", "描述", "系统",
 }  # fmt: skip
 
+_TYPES = frozenset(("stringValue", "intValue", "doubleValue", "boolValue"))
 _TIME_HINT = re.compile(r"time|date|stamp|when|clock|epoch|\bts\b|\bat\b|时间|日期", re.IGNORECASE)
 _OTHER_TIME = re.compile(r"expir|birth|until|deadline|valid|due|updat|deliver|since", re.IGNORECASE)
 _SERVICE_HINT = re.compile(
@@ -60,6 +62,8 @@ _SERVICE_HINT = re.compile(
 )
 _NAME = re.compile(r"[A-Za-z][\w./-]{1,63}\Z")
 _MOST_VALUES = 300
+_DATE = re.compile(r"\d{4}[-/.]\d\d[-/.]\d\d\Z")
+_CLOCK = re.compile(r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,7 @@ class StructuredKeys:
         level: with how each is read.
         status: of an HTTP response.
         trace: of a stack trace.
+        date, clock: of a time whose two halves stand in fields of their own.
     """
 
     time: tuple[Path, ...] = ()
@@ -91,6 +96,13 @@ class StructuredKeys:
     service: tuple[Path, ...] = ()
     status: tuple[Path, ...] = ()
     trace: tuple[Path, ...] = ()
+    date: Path = ()
+    clock: Path = ()
+
+    @property
+    def timed(self) -> bool:
+        """Whether fields tell the time."""
+        return bool(self.time or self.clock)
 
 
 NO_KEYS = StructuredKeys()
@@ -106,7 +118,12 @@ class _Column:
 
     @property
     def name(self) -> str:
-        return ".".join(self.path)
+        return ".".join(self.path[:-1] if self.path[-1] in _TYPES else self.path)
+
+    @property
+    def last(self) -> str:
+        """The key that names it: OpenTelemetry wraps each value in an object of its type."""
+        return self.path[:-1][-1] if self.path[-1] in _TYPES and self.path[:-1] else self.path[-1]
 
     @property
     def texts(self) -> list[str]:
@@ -142,7 +159,8 @@ def learn_keys(
     found = [column for column in columns.values() if column.values]
     time = _times(found, names, len(sample))
     level = _levels(found, names)
-    taken = {*time, *(path for path, _ in level)}
+    date, clock = ((), ()) if time else (_whole(found, _DATE), _whole(found, _CLOCK))
+    taken = {*time, date, clock, *(path for path, _ in level)}
     rest = [column for column in found if column.path not in taken]
     return StructuredKeys(
         time=time,
@@ -151,7 +169,17 @@ def learn_keys(
         service=_services(rest, names),
         status=tuple(column.path for column in _named(rest, _STATUS)),
         trace=tuple(column.path for column in _named(rest, _TRACE)),
+        date=date if clock else (),
+        clock=clock if date else (),
     )
+
+
+def _whole(columns: Sequence[_Column], pattern: re.Pattern[str]) -> Path:
+    """The first column all of whose values match."""
+    for column in columns:
+        if len(column.texts) == len(column.values) and all(map(pattern.match, column.texts)):
+            return column.path
+    return ()
 
 
 def _named(columns: Sequence[_Column], names: Sequence[str]) -> list[_Column]:
@@ -163,8 +191,9 @@ def _named(columns: Sequence[_Column], names: Sequence[str]) -> list[_Column]:
     known = [column for column in columns if column.name.lower() in order]
     if known:
         return sorted(known, key=lambda column: order[column.name.lower()])
-    inner = [column for column in columns if column.path[-1].lower() in order.keys() - _VAGUE]
-    return sorted(inner, key=lambda column: (len(column.path), order[column.path[-1].lower()]))
+    telling = order.keys() - _VAGUE
+    inner = [column for column in columns if column.last.lower() in telling]
+    return sorted(inner, key=lambda column: (len(column.path), order[column.last.lower()]))
 
 
 def _times(columns: Sequence[_Column], names: KeyNames, total: int) -> tuple[Path, ...]:
@@ -199,7 +228,7 @@ def _is_time(column: _Column) -> bool:
 def _levels(columns: Sequence[_Column], names: KeyNames) -> tuple[tuple[Path, LevelReader], ...]:
     found: list[tuple[Path, LevelReader]] = []
     known = _named(columns, (*names.level, *_LEVEL))
-    hinted = [column for column in columns if LEVEL_HINT.search(column.path[-1])]
+    hinted = [column for column in columns if LEVEL_HINT.search(column.last)]
     for column in (*known, *hinted, *columns):
         if any(column.path == path for path, _ in found):
             continue
@@ -209,7 +238,7 @@ def _levels(columns: Sequence[_Column], names: KeyNames) -> tuple[tuple[Path, Le
             continue
         if column not in known and column not in hinted and len(column.texts[0]) < 3:
             continue  # a letter says a level only where the key does
-        reader = level_reader(column.path[-1], column.values)
+        reader = level_reader(column.last, column.values)
         if reader is not None and any(reader(value) is not None for value in column.values):
             found.append((column.path, reader))
     return tuple(found)
@@ -219,7 +248,7 @@ def _messages(columns: Sequence[_Column], names: KeyNames) -> tuple[Path, ...]:
     texts = [column for column in columns if column.texts and not column.instants]
     known = _named(texts, (*names.message, *_MESSAGE))
     others = [
-        column for column in texts if column not in known and column.path[-1].lower() not in _TRACE
+        column for column in texts if column not in known and column.last.lower() not in _TRACE
     ]
     # prose has spaces
     others.sort(
@@ -241,7 +270,7 @@ def _services(columns: Sequence[_Column], names: KeyNames) -> tuple[Path, ...]:
         if column not in known
         # PostgreSQL names its client so
         and not (column.name == "application_name" and ("backend_type",) in paths)
-        and _SERVICE_HINT.search(column.path[-1])
+        and _SERVICE_HINT.search(column.last)
         and all(_NAME.match(text) for text in column.texts)
     ]
     return tuple(column.path for column in (*known, *hinted[:1]))

@@ -45,7 +45,7 @@ _NAMES_IN_COLUMNS = {
     "log": Level.INFO, "system": Level.INFO, "config": Level.DEBUG, "success": Level.INFO,
     "debug3": Level.DEBUG, "debug4": Level.DEBUG, "silly": Level.TRACE, "default": Level.INFO,
 }  # fmt: skip
-_COLUMN_NAMES = ("LOG", "CONFIG", "[System]")  # Nest, java.util.logging, MySQL
+_COLUMN_NAMES = ("LOG", "CONFIG", "SUCCESS", "[System]")  # Nest, Java, loguru, MySQL
 _MARKS = {".": Level.DEBUG, "-": Level.DEBUG, "*": Level.INFO, "#": Level.WARN}  # Redis
 
 # One of these is in every name.
@@ -71,6 +71,9 @@ _STATED = re.compile(
     rf"|\b\w{{1,64}}\.(?P<channel>{_upper}):"
     rf"|\bPHP (?:(?:Parse|Recoverable|Catchable) )?(?P<php>(?i:{_any}))[ :]"
     rf"|: (?P<process>{_upper})/"
+    # Icinga: before the facility; Heroku: as a pair
+    rf"|\] (?P<facility>{_plain}|information)/[A-Za-z]\w{{0,64}}:"
+    r"|: at=(?P<at>info|warning|error)\s"
     # after a program or a category, with a colon of its own: `sshd[7]: error: x`
     rf"|: (?P<tagged>(?i:{_plain})):\s"
 )
@@ -88,17 +91,18 @@ _USUAL = tuple(
 # Capitalised right after the time: a level where a column, a colon or a bracket follows.
 _COLUMN = re.compile(r"(?:\s{2}|\s?[:|\t\]])")
 _POSTGRES = re.compile(r"\s(LOG|DEBUG[1-5]):  ")
+_FIRST_WORD = re.compile(r"[\]\s:|,-]*([A-Za-z]{3,13})(?=[\s:|,\]])")
 # Where one letter says the level.
 _LETTER = re.compile(
-    r"\s+(?:"
+    r"\]?\s+(?:"
     r"(?P<mongo>[TDIWEFC])\d?\s{1,2}[A-Z]{3,12}\s"  # MongoDB before 4.4
     r"|(?P<android>[VDIWEFA])/[\w.$-]{1,64}\s{0,20}\("
-    r"|(?P<etcd>[DIWECNT])\s\||(?P<bracket>[DIWEF])\s\["
+    r"|(?P<etcd>[DIWECNT])\s\||(?P<telegraf>[DIWE])!\s|(?P<bracket>[DIWEF])\s\["
     r"|\d{1,7}\s+\d{1,7}\s+(?P<logcat>[VDIWEFA])\s)"
 )
 _LEADING_LETTER = re.compile(
     r"[\x1b\[\dm]{0,16}([VIWEFDA])"
-    r"(?=\d{4} \d\d:|\d{8} \d\d:|, \[|/[\w.$-]{1,64}\s{0,20}\(\s{0,8}\d+\):)"
+    r"(?=\d{4} \d\d:|(?:\d\d)?\d{6} \d\d:|,? \[\d|/[\w.$-]{1,64}\s{0,20}\(\s{0,8}\d+\):)"
 )
 _REDIS = re.compile(r"\d+:[XCSM] .{10,40} ([.*#-]) |\[\d+\] \d.{10,40} ([.*#-]) ")
 # What network devices write: %LINK-3-UPDOWN:, with syslog's severity.
@@ -195,6 +199,20 @@ def _searched(head: str, body: int) -> Level | None:
         if (level := LEVEL_OF_NAME.get(found[kind].lower())) is not None:
             return level
     return None
+
+
+def level_of_first_word(line: str, body: int) -> Level | None:
+    """The level that the first word after a time names, in whatever case."""
+    found = _FIRST_WORD.match(line, body)
+    return None if found is None else LEVEL_OF_NAME.get(found[1].lower())
+
+
+def begins_with_level(line: str) -> bool:
+    """Whether a line without a time begins with a level: in capitals, in brackets, or `info:`."""
+    found = _USUAL[0].match(line)
+    if found is None or found[2].lower() not in LEVEL_OF_NAME:
+        return False
+    return bool(found[2].isupper() or (found[1] and found[3]) or _COLUMN.match(line, found.end()))
 
 
 def level_in_column(value: JsonValue) -> Level | None:

@@ -6,10 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC
+from datetime import UTC, datetime
 
 from diagnosis_logs.stampreader import StampReader
 from diagnosis_logs.stamps import STAMP_KINDS, StampKind
+from diagnosis_logs.timestamps import DAY, to_instant
 
 _SEARCHED_CHARACTERS = 300
 _MOST_WORDS = 6
@@ -23,7 +24,10 @@ _LEAD = (
     r"(?:[\w.@-]{1,64}[=:(：,|;]{1,2}|[\w.@-]{1,64}=\w{1,32}\()?"
     rf"[^\s\w.\x1b/:-]{{0,5}}(?:{_COLOUR})?[IWEFD]?"
 )
-_BEFORE = re.compile(rf"(?:\S{{1,256}}\s+){{0,{_MOST_WORDS}}}{_LEAD}")
+# A number set to the right before the time, as Zabbix writes process ids.
+ALIGNED = re.compile(r" {1,8}\d{1,8}:(?=\d)")
+_MOST_WORDS_BRACKETED = 14
+_BEFORE = re.compile(rf"(?:\S{{1,256}}\s+){{0,{_MOST_WORDS_BRACKETED}}}{_LEAD}")
 _VARYING = re.compile(
     rf"(?P<colour>{_COLOUR})|(?P<number>\d+)|(?P<letter>[IWEFD]\Z)"
     r"|(?P<word>(?:(?<=[\[<({])|(?<!.))[A-Za-z_][\w.@-]{0,63}(?=[\])>}]|[,|;]))"
@@ -36,6 +40,7 @@ _ANYWHERE = tuple((kind, re.compile(rf"(?<![\d.]){kind.pattern}")) for kind in S
 
 _EPOCH_KIND = next(kind for kind in STAMP_KINDS if kind.name == "epoch")
 _BARE_EPOCH = re.compile(r"(?<!\S)1\d{9}(?:\.\d{1,9})?(?!\S)")
+_AHEAD = 2 * DAY  # of a clock that is wrong, or in a zone far to the east
 _EPOCH_SPAN_S = 5 * 366 * 86_400
 
 # Shares of a sample's stamps below which a place is the text of a few lines.
@@ -146,11 +151,14 @@ class PlaceCounter:
         return counts
 
 
-def _plausibility(kind: StampKind, matches: Iterable[re.Match[str]]) -> tuple[int, int]:
-    """How many of some dates are possible in one order, and how near each other they are."""
+def _plausibility(kind: StampKind, matches: Iterable[re.Match[str]]) -> tuple[int, bool, int]:
+    """How well an order suits some dates: how many are possible, none to come, near each other."""
     reader = StampReader(kind, UTC, FAR_FUTURE)
     instants = [instant for match in matches if (instant := reader.instant(match)) is not None]
-    return len(instants), -(max(instants) - min(instants)) if instants else 0
+    if not instants:
+        return 0, False, 0
+    past = max(instants) < to_instant(datetime.now(UTC)) + _AHEAD
+    return len(instants), past, min(instants) - max(instants)
 
 
 def _first_stamp(line: str) -> tuple[Place, re.Match[str]] | None:
@@ -161,16 +169,19 @@ def _first_stamp(line: str) -> tuple[Place, re.Match[str]] | None:
         if found is None or (best is not None and found.start() >= best[1].start()):
             continue
         before = head[: found.start()]
-        if not _BEFORE.fullmatch(before):
+        if not _BEFORE.fullmatch(before.lstrip(" ")):
             continue
         lead = [] if before[-1:].isspace() else before.split()[-1:]
         words = len(before.split()) - len(lead)
+        if words > _MOST_WORDS and lead != ["["]:
+            continue
         if kind.read is None and words and not lead:
             continue  # a bare number deep in a line is hardly a time
         if kind.lacks == "date" and (words > 1 or _DIGIT.search(before)):
             continue  # the clock of a date that is none
         if StampReader(kind, UTC, FAR_FUTURE).instant(found) is not None:
-            best = (Place(kind, words, _general("".join(lead))), found)
+            aligned = " {0,8}" if before.startswith(" ") and not words else ""
+            best = (Place(kind, words, aligned + _general("".join(lead))), found)
     return best
 
 

@@ -11,6 +11,7 @@ _TAG = re.compile(
 )
 # RFC 5424: host, app-name, procid, msgid
 _APP_NAME = re.compile(r"\s\S{1,255}\s([A-Za-z_][\w./-]{0,47})\s\S{1,128}\s\S{1,32}\s")
+_TAG_ALONE = re.compile(r"\s([A-Za-z_][\w./-]{0,63})\[[\w.-]{1,32}\]:\s")  # without a host
 _FIRST_OF_5424 = re.compile(r"<\d{1,3}>\d\s")
 # Spring Boot: [app,trace,span] after the level (2), or [app] after the dashes (3)
 _SPRING = re.compile(
@@ -24,7 +25,10 @@ _COMPOSE = re.compile(r"([A-Za-z][\w.-]{0,127}) {0,60}\|\s")
 def syslog_tag(line: str, body: int) -> str | None:
     """The program that stands after time and host, or None."""
     found = _TAG.match(line, body)
-    return found[2] if found and found[1].lower() not in LEVEL_OF_NAME else None
+    if found:
+        return found[2] if found[1].lower() not in LEVEL_OF_NAME else None
+    alone = _TAG_ALONE.match(line, body)
+    return alone[1] if alone and alone[1].lower() not in LEVEL_OF_NAME else None
 
 
 def service_of_text(line: str, body: int, *, tagged: bool) -> str | None:

@@ -29,6 +29,8 @@ class Shape:
         in_order_only: its lines' times are known only in order: from the first line on.
         traced: whether lines of stack traces have times of their own.
         bare: whether a container's lines have only its time before them.
+        worded: whether the first word after the time is a level, in whatever case.
+        leveled: whether its lines without times begin with a level, and others go on.
         inner: the shape of what a container's lines hold; None for a file that is no container's.
     """
 
@@ -45,10 +47,12 @@ class Shape:
     block: Block | None = None
     in_order_only: bool = False
     traced: bool = False
+    worded: bool = False
+    leveled: bool = False
     bare: bool = False
     inner: Shape | None = None
 
     @property
     def timed(self) -> bool:
         """Whether its lines have times."""
-        return bool(self.places or self.keys.time or self.inner is not None)
+        return bool(self.places or self.keys.timed or self.inner is not None)

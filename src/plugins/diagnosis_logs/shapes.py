@@ -13,7 +13,8 @@ from diagnosis_logs.blocks import learn_block
 from diagnosis_logs.containers import is_contained, unwrap, unwrap_bare
 from diagnosis_logs.continuations import Continuations, goes_on_stamped
 from diagnosis_logs.keys import NO_KEYS, NO_NAMES, KeyNames, StructuredKeys, learn_keys
-from diagnosis_logs.places import FAR_FUTURE, Place, PlaceCounter
+from diagnosis_logs.levels import begins_with_level, level_of_first_word
+from diagnosis_logs.places import ALIGNED, FAR_FUTURE, Place, PlaceCounter
 from diagnosis_logs.services import syslog_tag
 from diagnosis_logs.shape import Shape
 from diagnosis_logs.stampreader import StampReader
@@ -69,7 +70,7 @@ def learn_shape(sample: Iterable[str], names: KeyNames = NO_NAMES) -> Shape:
         block, objects, others = found
         shape = _learn([line for line in others if line and not line.isspace()], names)
         keys = learn_keys(objects, ValueTimes(UTC, FAR_FUTURE).instant, names)
-        if keys.time:  # otherwise they are what a record of text tells further
+        if keys.timed:  # otherwise they are what a record of text tells further
             return replace(shape, keys=keys, quick=(), zoned=True, block=block)
     if (table := learn_table(lines)) is not None:
         shape_of_table = _learn_rows(table, lines, names)
@@ -88,7 +89,7 @@ def _learn_rows(table: Table, lines: Sequence[str], names: KeyNames) -> Shape:
         # a time elsewhere than at the beginning is told by its column
         places=tuple(place for place in counter.places() if not place.words)[:1],
         keys=learn_keys([fields for _, fields in rows], values.instant, names),
-        zoned=bool(counter.zoned or table.w3c),
+        zoned=bool(counter.zoned or table.utc),
         table=table,
     )
 
@@ -103,6 +104,7 @@ class _Sample:
         self.text: list[str] = []
         self.logfmt = self.embedded = self.syslog = self.tags = 0
         self.traced = False
+        self.stamped = self.worded = self.leveled = self.begun = 0
         self._follows = Continuations()
 
     def add(self, line: str) -> bool:
@@ -124,10 +126,16 @@ class _Sample:
 
     def _text(self, line: str, head: str) -> bool:
         self.text.append(line)
-        stamp = None if self._follows.goes_on(head) else self.counter.add(head)
+        if self._follows.goes_on(head) and not ALIGNED.match(head):
+            return False
+        stamp = self.counter.add(head)
+        self.begun += 1
+        self.leveled += begins_with_level(line)
         if stamp is None:
             return False
         place, match = stamp
+        self.stamped += 1
+        self.worded += level_of_first_word(line, match.end()) is not None
         self.syslog += place.kind.name == "syslog"
         self.traced = self.traced or goes_on_stamped(line, match.end())
         self.tags += (
@@ -158,6 +166,8 @@ def _learn(lines: Sequence[str], names: KeyNames) -> Shape:
         slow=slow,
         postgres=any(_POSTGRES.search(line, 0, 200) for line in sample.text),
         traced=sample.traced,
+        worded=5 * sample.worded > 4 * sample.stamped > 0,
+        leveled=5 * sample.leveled > 3 * sample.begun,
         in_order_only=_in_order_only(places, sample.text),
     )
 

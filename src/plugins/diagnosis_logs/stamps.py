@@ -122,7 +122,7 @@ STAMP_KINDS = (
     ),
     StampKind(
         "basic",  # 20261130T100000Z, 20261130 10:00:00.123, 20261130100000
-        rf"({_YEAR}[01]\d[0-3]\d[T _-]?[0-2]\d:?[0-5]\d:?[0-6]\d)(?!\d){_FRACTION}{ZONE}",
+        rf"({_YEAR}[01]\d[0-3]\d[T _:-]?[0-2]\d:?[0-5]\d:?[0-6]\d)(?!\d){_FRACTION}{ZONE}",
         read_digits,
     ),
     StampKind(
@@ -168,7 +168,7 @@ STAMP_KINDS = (
     StampKind(
         "compact",  # HDFS 081109 203615, old MySQL 081109 20:36:15
         r"(\d\d[01]\d[0-3]\d {1,2}(?:[0-2]\d[0-5]\d[0-6]\d|[ 0-2]\d:[0-5]\d:[0-6]\d)(?!\d))"
-        r"()()",
+        r"(?:\.(\d{1,9}))?()",
         read_compact,
     ),
     StampKind("short-ymd", _SHORT_NUMERIC, numeric("ymd"), rival="short"),  # Spark

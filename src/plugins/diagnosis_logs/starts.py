@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from diagnosis_logs.containers import Wrapped, unwrap, unwrap_bare
 from diagnosis_logs.continuations import Continuations, goes_on_stamped
+from diagnosis_logs.levels import begins_with_level
 from diagnosis_logs.shape import Shape
 from diagnosis_logs.stampreader import StampReader
 from diagnosis_logs.stamps import STAMP_KINDS
@@ -116,7 +117,7 @@ class RecordStarts:
     """
 
     def __init__(self, shape: Shape, zone: tzinfo, modified: int) -> None:
-        if shape.table is not None and shape.table.w3c:
+        if shape.table is not None and shape.table.utc:
             zone = UTC
         self._shape = shape
         self._values = ValueTimes(zone, modified)
@@ -128,7 +129,7 @@ class RecordStarts:
             )
             for place in shape.places
         )
-        self._structured = bool(shape.keys.time)
+        self._structured = shape.keys.timed
         self._logfmt = shape.logfmt and self._structured
         self._unwrap = unwrap_bare if shape.bare else unwrap
         self._follows = Continuations()
@@ -258,6 +259,13 @@ class RecordStarts:
             instant = self._values.instant(looked_up(data, path))
             if instant is not None:
                 return instant, at, data
+        if self._shape.keys.clock:
+            date, clock = (
+                looked_up(data, self._shape.keys.date),
+                looked_up(data, self._shape.keys.clock),
+            )
+            instant = self._values.instant(f"{date} {clock}")
+            return None if instant is None else (instant, at, data)
         return None
 
     def _data(self, line: str) -> Fields | None:
@@ -270,7 +278,9 @@ class RecordStarts:
         return None
 
     def _untimed(self, line: str) -> Start | None:
-        return None if self._follows.goes_on(line) else (None, 0, None)
+        if self._follows.goes_on(line) or (self._shape.leveled and not begins_with_level(line)):
+            return None
+        return None, 0, None
 
     def _postgres(self, line: str) -> Start | None:
         found = self._start(line)

@@ -12,7 +12,7 @@ Fields = dict[str, JsonValue]
 # Keys from the outermost inwards: ("log", "level").
 Path = tuple[str, ...]
 
-_DEPTH = 4
+_DEPTH = 8
 _MOST_LEAVES = 200
 _PREFIX_CHARACTERS = 300
 _SECONDS = ("seconds", "epochSecond", "_seconds")
@@ -107,7 +107,8 @@ def leaves(data: Fields) -> Iterator[tuple[Path, JsonValue]]:
     while level:
         deeper: list[tuple[Path, Fields]] = []
         for path, fields in level:
-            for key, value in fields.items():
+            for key, given in fields.items():
+                value = _opened(given)
                 if isinstance(value, dict) and not is_time_object(value):
                     if len(path) + 1 < _DEPTH:
                         deeper.append(((*path, key), value))
@@ -136,4 +137,17 @@ def looked_up(data: Fields, path: Path) -> JsonValue:
         if not isinstance(value, dict):
             return None
         value = value.get(key)
+        if isinstance(value, list) and value:
+            value = _opened(value)
     return value
+
+
+def _opened(value: JsonValue) -> JsonValue:
+    """A list of OpenTelemetry's named values as one object, of others its first; else the value."""
+    if not isinstance(value, list) or not value or not isinstance(first := value[0], dict):
+        return value
+    if "key" not in first or "value" not in first:
+        return first
+    return {
+        str(one["key"]): one["value"] for one in value if isinstance(one, dict) and len(one) == 2
+    }

@@ -11,6 +11,8 @@ from itertools import islice
 from diagnosis_logs.structured import Fields
 
 _W3C_FIELDS = "#Fields:"
+_W3C_LOCAL = "#Time Format: Local"  # the Windows firewall's
+_ZEEK_FIELDS = "#fields\t"
 _NAME = re.compile(r"[^\W\d][\w .()/@#-]{0,48}\Z")
 _WORD = re.compile(r"[^\W\d][\w.()/@-]{0,48}\Z")
 _DELIMITERS = ("\t", ",", ";", "|")
@@ -38,17 +40,23 @@ class Table:
     Attributes:
         names: of the columns.
         delimiter: between them; a space stands for any white space.
-        w3c: whether lines with # are directives and times are UTC.
+        directives: whether lines with # are no rows.
+        utc: whether times are UTC.
     """
 
     names: tuple[str, ...]
     delimiter: str
-    w3c: bool = False
+    directives: bool = False
+    utc: bool = False
 
     def fields(self, row: str) -> Fields | None:
         """The cells of a row that are not empty; None for a header, a directive, or plain text."""
         cells = self.cells_of(row)
-        if len(cells) < 2 or (self.w3c and row.startswith("#")) or tuple(cells) == self.names:
+        if (
+            len(cells) < 2
+            or (self.directives and row.startswith("#"))
+            or tuple(cells) == self.names
+        ):
             return None
         return {
             name: cell
@@ -73,9 +81,12 @@ def learn_table(lines: Sequence[str]) -> Table | None:
     """The table that most of a sample's lines are rows of, or None."""
     for line in lines:
         if line.startswith(_W3C_FIELDS):
-            names = line[len(_W3C_FIELDS) :]
-            delimiter = "\t" if "\t" in names.strip() else " "
-            return Table(tuple(names.split()), delimiter, w3c=True)
+            names = line[len(_W3C_FIELDS) :].strip()
+            delimiter = next((mark for mark in "\t," if mark in names), " ")
+            utc = not any(told.startswith(_W3C_LOCAL) for told in lines)
+            return Table(tuple(re.split(r"[\s,]+", names)), delimiter, directives=True, utc=utc)
+        if line.startswith(_ZEEK_FIELDS):
+            return Table(tuple(line.split("\t")[1:]), "\t", directives=True)
     if not lines:
         return None
     if 2 * sum(_POSTGRES.match(line) is not None for line in lines) > len(lines):

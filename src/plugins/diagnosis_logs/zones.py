@@ -25,7 +25,7 @@ def _alternatives(names: list[str]) -> str:
 
 _NAMES = _alternatives([*_HOURS, *_AMBIGUOUS])
 # The zone of a stamp, as an optional group: after a space or not; hours alone only without one.
-ZONE = rf"(?:[ \t]?(?=[A-Z+-])((?:GMT|UTC)?[+-]\d\d:?\d\d|{_NAMES}|(?<=\d)[+-]\d\d)(?![\w:]))?"
+ZONE = rf"(?:[ \t]?(?=[A-Z+-])((?:GMT|UTC)?[+-]\d\d:?\d\d|{_NAMES}|(?<=\d)[+-]\d\d)(?!\w|:\d))?"
 
 
 def offset_of(text: str) -> tzinfo | None:
