@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
+from functools import partial
 from typing import Any
 
 from pydantic import JsonValue
 
-from diagnosis_prometheus.api import Grid, PrometheusApi
+from diagnosis_prometheus.api import Data, Grid, PrometheusApi
 from diagnosis_prometheus.aside import spared
 from diagnosis_prometheus.near_names import near_names
 from diagnosis_prometheus.promql import metric_names, quoted
@@ -34,7 +36,7 @@ async def why_nothing(
     """
     names = metric_names(expr)[:_METRICS]
     told = await asyncio.gather(
-        *(spared(_told(api, name, when, limit_s), limit_s) for name in names)
+        *(spared(partial(_told, api, name, when, limit_s), limit_s) for name in names)
     )
     known = [each["known"] if each else None for each in told]
     verdict = False if False in known else None if None in known or not known else True
@@ -49,12 +51,12 @@ async def why_nothing(
 async def _told(
     api: PrometheusApi, name: str, when: Grid | int, limit_s: float
 ) -> dict[str, JsonValue]:
-    found = await spared(api.metric_names(name), limit_s)
+    found = await spared(lambda: api.metric_names(name), limit_s)
     if found is None or not isinstance(found.value, list) or (not found.value and found.partial):
         return {"known": None}
     if found.value:
         return {"known": True, "samples_then": await _samples_then(api, name, when, limit_s)}
-    every = await spared(api.metric_names(), limit_s)
+    every = await spared(api.metric_names, limit_s)
     known: Any = every.value if every is not None else None
     if not isinstance(known, list):
         return {"known": False}
@@ -67,11 +69,12 @@ async def _samples_then(
 ) -> bool | None:
     """Whether any series of the metric has samples at the moments that were looked at."""
     expr = f"count({{__name__={quoted(name)}}})"
-    asked = (
-        api.range(expr, when, limit_s)
-        if isinstance(when, Grid)
-        else api.instant(expr, when, limit_s)
-    )
-    found = await spared(asked, limit_s)
+
+    def ask() -> Awaitable[Data]:
+        if isinstance(when, Grid):
+            return api.range(expr, when, limit_s)
+        return api.instant(expr, when, limit_s)
+
+    found = await spared(ask, limit_s)
     result = found.value.get("result") if found and isinstance(found.value, dict) else None
     return bool(result) if isinstance(result, list) else None

@@ -74,7 +74,7 @@ def prometheus_alerts(data: Any, halt: Halt) -> list[Alert]:
     """
     try:
         found = []
-        for each in data["alerts"]:
+        for each in _list(data["alerts"]):
             halt.look()
             if each["state"] in {"firing", "pending"}:
                 found.append(
@@ -146,7 +146,7 @@ def alert_rules(data: Any, halt: Halt) -> Rules:
     count = failing = 0
     of_alert: dict[str, Rule] = {}
     try:
-        rules = (rule for group in data["groups"] for rule in group["rules"])
+        rules = (rule for group in _list(data["groups"]) for rule in group["rules"])
         for rule in rules:
             halt.look()
             if rule.get("type", "alerting") != "alerting":
@@ -173,7 +173,7 @@ def alertmanager_alerts(data: Any, halt: Halt) -> list[Alert]:
     """
     try:
         found = []
-        for each in data:
+        for each in _list(data):
             halt.look()
             status = each["status"]
             muted = {
@@ -270,6 +270,12 @@ def _texts(values: Any) -> dict[str, str]:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
+        raise StrangeResult
+    return value
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
         raise StrangeResult
     return value
 

@@ -154,7 +154,7 @@ class AlertsTool:
         told, managed, rules = await asyncio.gather(
             self._asked("prometheus", self._told, collected, clocks),
             self._asked("alertmanager", self._managed, collected, clocks),
-            spared(self._rules(), clocks.server_s),
+            spared(self._rules, clocks.server_s),
         )
         collected.rules = rules
         if rules is not None:
@@ -244,10 +244,8 @@ class AlertsTool:
         api = self._prometheus
         if api is None:
             return None
-        states, began = await asyncio.gather(
-            api.instant("ALERTS", now, clocks.server_s),
-            api.instant("ALERTS_FOR_STATE", now, clocks.server_s),
-        )
+        states = await api.instant("ALERTS", now, clocks.server_s)
+        began = await api.instant("ALERTS_FOR_STATE", now, clocks.server_s)
         return await self._checked(
             api,
             lambda halt: reading.recorded_alerts(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -44,11 +44,11 @@ class Clocks:
         return max(0.05, self.until_s - asyncio.get_running_loop().time())
 
 
-async def spared(asked: Coroutine[Any, Any, Found], limit_s: float) -> Found | None:
+async def spared(ask: Callable[[], Awaitable[Found]], limit_s: float) -> Found | None:
     """What a question brings, or None where it fails or takes too long."""
     try:
         async with asyncio.timeout(limit_s):
-            return await asked
+            return await ask()
     except (QueryRejected, SourceUnavailable, TimeoutError):
         return None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import datetime, tzinfo
+from functools import partial
 
 from pydantic import BaseModel, JsonValue
 
@@ -136,7 +137,7 @@ class MetricsTool:
         scope = _window_scope(window, request, zone) | {"series_limit": self._settings.series_limit}
         async with (
             beside(self._metadata(expr, clocks)) as metadata,
-            beside(spared(self._before(expr, window, clocks), clocks.server_s)) as before,
+            beside(spared(partial(self._before, expr, window, clocks), clocks.server_s)) as before,
         ):
             result = await self._read(await self._api.range(expr, grid, clocks.server_s))
             if not result.series:
@@ -170,7 +171,7 @@ class MetricsTool:
         names = metric_names(expr)[:_METADATA]
         asked = list(dict.fromkeys(each for name in names for each in (name, family(name))))
         told = await asyncio.gather(
-            *(spared(self._api.metadata(name), clocks.server_s) for name in asked)
+            *(spared(partial(self._api.metadata, name), clocks.server_s) for name in asked)
         )
         return {name: data for name, data in zip(asked, told, strict=True) if data is not None}
 

@@ -71,7 +71,7 @@ def duration_ms(text: str) -> int:
     else:
         parts = _DURATION.fullmatch(text) if text.isascii() and len(text) <= 40 else None
         if parts is None or not any(parts.groups()):
-            raise ValueError("no duration such as 30s, 5m or 1h")
+            raise ValueError("no step such as 30s, 5m or 1h")
         given = zip(parts.groups(), _UNITS_MS, strict=True)
         milliseconds = sum(int(amount) * unit for amount, unit in given if amount)
     if not SECOND <= milliseconds <= _LONGEST_STEP_MS:

@@ -13,7 +13,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -208,7 +208,7 @@ def prometheus(binary: str, promtool: str, folder: Path, manager: str) -> Iterat
             "--storage.tsdb.retention.time=100y",
             f"--web.listen-address=127.0.0.1:{port}",
             "--web.route-prefix=/prometheus",
-            "--query.max-samples=200000",
+            "--query.max-samples=5000000",
             "--rules.alert.resend-delay=5s",
             log=folder / "prometheus.log",
             folder=folder,
@@ -293,15 +293,28 @@ class Scripted:
         replies: what is done for a path; for any other one, an empty success.
         requests: what was asked: the path, the parameters, the headers.
         busy: requests under way whose client is still there.
+        connections: the tasks that serve them.
     """
 
     url: str
     replies: dict[str, Reply]
     requests: list[tuple[str, dict[str, list[str]], dict[str, str]]]
     busy: int = 0
+    connections: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.ensure_future(self.serve(reader, writer))
+        self.connections.add(task)
+        task.add_done_callback(self.connections.discard)
+
+    async def end(self) -> None:
+        """Cut every connection."""
+        for task in self.connections:
+            task.cancel()
+        await asyncio.gather(*self.connections, return_exceptions=True)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+        with contextlib.closing(writer), contextlib.suppress(OSError, asyncio.IncompleteReadError):
             lines = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
             target = urlsplit(lines[0].split(" ")[1])
             headers = dict(line.lower().split(": ", 1) for line in lines[1:] if line)
@@ -318,17 +331,18 @@ class Scripted:
                 work.cancel()
                 gone.cancel()
                 await asyncio.gather(work, gone, return_exceptions=True)
-        writer.close()
 
 
 @pytest.fixture
 async def scripted() -> AsyncIterator[Scripted]:
     """A server that does as it is told."""
     server = Scripted("", {}, [])
-    listening = await asyncio.start_server(server.serve, "127.0.0.1", 0)
+    listening = await asyncio.start_server(server.accept, "127.0.0.1", 0)
     server.url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
     yield server
     listening.close()
+    await server.end()
+    await asyncio.sleep(0)  # the transports close one turn later
 
 
 @pytest.fixture

@@ -314,7 +314,7 @@ async def test_where_no_metric_is_named_nobody_can_tell(metrics) -> None:
         ({"expr": "up{"}, QueryRejection.SYNTAX_ERROR),
         ({"expr": "queue_depth[5m]", **HOUR}, QueryRejection.COMBINATION_NOT_ALLOWED),
         ({"expr": "many * on() queue_depth"}, QueryRejection.QUERY_FAILED),
-        ({"expr": "many[6h:1s]"}, QueryRejection.RESULT_TOO_LARGE),
+        ({"expr": "many[1d:1s]"}, QueryRejection.RESULT_TOO_LARGE),
     ],
 )
 async def test_what_the_server_refuses_has_a_closed_reason(
