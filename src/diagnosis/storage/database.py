@@ -9,8 +9,7 @@ from typing import Any, Self, TypeVar
 
 from sqlalchemy import URL, event
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
-from sqlmodel.ext.asyncio.session import AsyncSession
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from diagnosis.storage.migrating import migrate
 from diagnosis.storage.trouble import database_trouble
@@ -45,7 +44,7 @@ class Database:
         """Close every connection."""
         await self._engine.dispose()
 
-    async def transaction(self, work: Callable[[AsyncSession], Awaitable[T]]) -> T:
+    async def transaction(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
         """Run work in one transaction, whole or not at all.
 
         A caller that is cancelled meanwhile ends when the transaction has: that takes
@@ -63,11 +62,10 @@ class Database:
             await asyncio.wait([running])
             raise
 
-    async def _transaction(self, work: Callable[[AsyncSession], Awaitable[T]]) -> T:
+    async def _transaction(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
         try:
-            session = AsyncSession(self._engine, expire_on_commit=False)
-            async with session, session.begin():
-                return await work(session)
+            async with self._engine.begin() as connection:
+                return await work(connection)
         except DBAPIError as error:
             raise database_trouble(self._file, error) from error
 

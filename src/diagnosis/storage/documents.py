@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import bindparam, delete, insert
+from sqlalchemy import bindparam, delete
+from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlmodel import col, select
-from sqlmodel.ext.asyncio.session import AsyncSession
 
 from diagnosis.plugin.documents import DocumentRecord
 from diagnosis.storage.database import Database
 from diagnosis.storage.tables import ApiDocument
 
+_INSERT = insert(ApiDocument)
+_UPSERT = _INSERT.on_conflict_do_update(
+    index_elements=["index_id", "doc_id"],
+    set_={
+        name: _INSERT.excluded[name] for name in ("source", "file_hash", "index_status", "reason")
+    },
+)
 _DELETE = delete(ApiDocument).where(
     col(ApiDocument.index_id) == bindparam("of_index"),
     col(ApiDocument.doc_id) == bindparam("of_document"),
@@ -27,11 +35,20 @@ class StoredDocuments:
 
     async def documents(self, index: str) -> tuple[DocumentRecord, ...]:
         """See `DocumentRegistry`."""
-        rows = select(ApiDocument).where(ApiDocument.index_id == index)
-        ordered = rows.order_by(col(ApiDocument.source), col(ApiDocument.doc_id))
+        query = (
+            select(
+                ApiDocument.doc_id,
+                ApiDocument.source,
+                ApiDocument.file_hash,
+                ApiDocument.index_status,
+            )
+            .add_columns(col(ApiDocument.reason))
+            .where(col(ApiDocument.index_id) == index)
+            .order_by(col(ApiDocument.source), col(ApiDocument.doc_id))
+        )
 
-        async def work(session: AsyncSession) -> tuple[DocumentRecord, ...]:
-            return tuple(_record(row) for row in await session.exec(ordered))
+        async def work(connection: AsyncConnection) -> tuple[DocumentRecord, ...]:
+            return tuple(DocumentRecord(*row) for row in await connection.execute(query))
 
         return await self._database.transaction(work)
 
@@ -49,27 +66,18 @@ class StoredDocuments:
             for each in documents
         ]
 
-        async def work(session: AsyncSession) -> None:
-            await _delete(session, index, [each.document_id for each in documents])
-            await (await session.connection()).execute(insert(ApiDocument), rows)
+        async def work(connection: AsyncConnection) -> None:
+            await connection.execute(_UPSERT, rows)
 
         if rows:
             await self._database.transaction(work)
 
     async def forget(self, index: str, document_ids: Sequence[str]) -> None:
         """See `DocumentRegistry`."""
+        which = [{"of_index": index, "of_document": each} for each in document_ids]
 
-        async def work(session: AsyncSession) -> None:
-            await _delete(session, index, document_ids)
+        async def work(connection: AsyncConnection) -> None:
+            await connection.execute(_DELETE, which)
 
-        if document_ids:
+        if which:
             await self._database.transaction(work)
-
-
-async def _delete(session: AsyncSession, index: str, document_ids: Sequence[str]) -> None:
-    which = [{"of_index": index, "of_document": each} for each in document_ids]
-    await (await session.connection()).execute(_DELETE, which)
-
-
-def _record(row: ApiDocument) -> DocumentRecord:
-    return DocumentRecord(row.doc_id, row.source, row.file_hash, row.index_status, row.reason)

@@ -46,9 +46,10 @@ def migrate(file: Path) -> None:
     """
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        if file.exists() and _revision_of(file) == migrations.HEAD:
+        if not file.exists() or file.stat().st_size == 0:
+            _write_ahead(file)  # a file that is refused stays as it is
+        elif _revision_of(file) == migrations.HEAD:
             return
-        _write_ahead(file)
         with _one_at_a_time, _locked(file) as connection:
             _refuse_strangers(file, connection)
             upgrade(connection)

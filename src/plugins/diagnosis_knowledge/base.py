@@ -252,7 +252,8 @@ class KnowledgeBase:
         try:
             yield
         finally:
-            self._thread.submit(self._index.end_writing)
+            # queued whatever happens; the next writer, maybe of this process, need not be refused
+            await asyncio.shield(asyncio.wrap_future(self._thread.submit(self._index.end_writing)))
 
     async def _run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         loop = asyncio.get_running_loop()

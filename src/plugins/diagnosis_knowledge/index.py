@@ -17,7 +17,7 @@ from pathlib import Path
 from diagnosis.errors import SourceError
 from diagnosis_knowledge.chroma_vectors import ChromaVectors, folder_client, server_client
 from diagnosis_knowledge.documents import Document
-from diagnosis_knowledge.folder_lock import folder_lock
+from diagnosis_knowledge.folder_lock import FolderInUse, folder_lock
 from diagnosis_knowledge.registry import OtherFormat, PublishedDocument, Registry
 from diagnosis_knowledge.relevance import FLOOR
 from diagnosis_knowledge.search import Found, Search
@@ -81,6 +81,7 @@ class Index:
         self._exit = ExitStack()
         self._writing = ExitStack()
         self._writers = 0
+        self._is_new = False
         try:
             if folder is not None and server is None:
                 self._exit.enter_context(folder_lock(folder, LOCK_NAME))
@@ -219,23 +220,45 @@ class Index:
             return MemoryVectors()
         name = self.registry.about(f"collection {self._base_name}") or self._base_name
         if self._server is None:
-            return ChromaVectors.opened(folder_client(self._folder / VECTORS_NAME), name)
-        return ChromaVectors.opened(server_client(self._server.url), name, self.identity)
+            vectors = ChromaVectors.opened(folder_client(self._folder / VECTORS_NAME), name)
+        else:
+            vectors = ChromaVectors.opened(server_client(self._server.url), name, self.identity)
+        if self._is_new:
+            vectors.drop_others(self._base_name)
+        return vectors
 
     def _agree_on_model(self, folder: Path | None, embedding: str | None, reindexing: bool) -> str:
         """The model the index is built with; an empty index takes the one that is there now."""
-        known = self.registry.about("embedding")
-        if known is None or not self.registry.documents():
-            known = embedding or NO_EMBEDDING
-            self.registry.describe({"embedding": known})
-        elif embedding is not None and known not in (embedding, NO_EMBEDDING) and not reindexing:
-            raise SourceError(
-                f"The knowledge folder {folder} was built with the embedding {known!r}, not "
-                f"{embedding!r}.",
-                "Embed its documents anew with `diagnosis knowledge reindex`, or set that "
-                "embedding again.",
-            )
-        return embedding if reindexing and embedding is not None else known
+        known, wanted = self.registry.about("embedding"), embedding or NO_EMBEDDING
+        if known is None:
+            self.registry.describe({"embedding": wanted})
+        elif known != wanted and not self._takes_if_empty(wanted):
+            if embedding is not None and known != NO_EMBEDDING and not reindexing:
+                raise SourceError(
+                    f"The knowledge folder {folder} was built with the embedding {known!r}, not "
+                    f"{embedding!r}.",
+                    "Embed its documents anew with `diagnosis knowledge reindex`, or set that "
+                    "embedding again.",
+                )
+            return wanted if reindexing else known
+        return wanted
+
+    def _takes_if_empty(self, embedding: str) -> bool:
+        """Whether nothing can be found and nobody adds anything, so that any model will do."""
+        try:
+            self.begin_writing()
+        except FolderInUse:
+            return False
+        try:
+            if self.registry.documents():
+                return False
+            # vectors of another length do not fit into a collection that ever had some
+            place = f"{self._base_name}-{uuid.uuid4().hex[:8]}"
+            self.registry.describe({"embedding": embedding, f"collection {self._base_name}": place})
+            self._is_new = True
+            return True
+        finally:
+            self.end_writing()
 
     def recover(self) -> list[PublishedDocument]:
         """Clean up what a killed process left; return what is published.

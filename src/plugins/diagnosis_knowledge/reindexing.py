@@ -7,6 +7,7 @@ before that, the next reindexing starts over and nothing is lost.
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
@@ -18,6 +19,7 @@ from diagnosis_knowledge.embedding import offline_embedder
 from diagnosis_knowledge.index import Index, embedded_text, server_of
 from diagnosis_knowledge.settings import KnowledgeSettings
 from diagnosis_knowledge.sharpening import SharpenedEmbedder
+from diagnosis_knowledge.trouble import index_trouble
 from diagnosis_knowledge.vectors import VectorsUnavailable
 
 P = ParamSpec("P")
@@ -100,4 +102,7 @@ class _Reindexing:
 
     async def _on_thread(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, lambda: work(*args, **kwargs))
+        try:
+            return await loop.run_in_executor(self._thread, lambda: work(*args, **kwargs))
+        except sqlite3.Error as error:
+            raise index_trouble(self._settings.index_folder, error) from error

@@ -7,6 +7,7 @@ found.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -46,6 +47,9 @@ class Statuses:
         """Take the registry, and the identity of the index."""
         self._registry = registry
         self._index = index
+        self._turn = asyncio.Lock()
+        self._next: asyncio.Task[None] | None = None
+        self._gathered: list[DocumentRecord] = []
 
     async def known(self, published: Iterable[PublishedDocument]) -> tuple[KnownDocument, ...]:
         """Every document that was ever added, by source name."""
@@ -57,12 +61,25 @@ class Statuses:
     async def enter(
         self, documents: Iterable[Document], status: IndexStatus, reason: str | None = None
     ) -> None:
-        """Record the same of several documents."""
-        records = [
+        """Record the same of several documents.
+
+        What is entered while a write is under way is written together by the next one; a caller
+        that is cancelled meanwhile takes nothing out of it.
+        """
+        self._gathered += [
             DocumentRecord(each.document_id, each.source, each.sha256, status, reason)
             for each in documents
         ]
-        await self._registry.record(self._index, records)
+        if self._next is None:
+            self._next = asyncio.create_task(self._write())
+            # callers that are cancelled do not ask how it ended
+            self._next.add_done_callback(lambda done: done.cancelled() or done.exception())
+        await asyncio.shield(self._next)
+
+    async def _write(self) -> None:
+        async with self._turn:
+            records, self._gathered, self._next = self._gathered, [], None
+            await self._registry.record(self._index, records)
 
     async def carry_over(self, records: Sequence[DocumentRecord]) -> None:
         """Record what an earlier format of the index knew itself."""
@@ -88,13 +105,16 @@ class Statuses:
             only: the documents to look at; None for all.
         """
         found = {document.document_id: document for document in published}
-        records = {each.document_id: each for each in await self._registry.documents(self._index)}
-        ids = records.keys() | found.keys()
-        settled = [
-            _settled(records.get(i), found.get(i), reason) for i in ids if only is None or i in only
-        ]
-        changed = [each for each in settled if each != records.get(each.document_id)]
-        await self._registry.record(self._index, changed)
+        async with self._turn:  # after what is being written
+            known = await self._registry.documents(self._index)
+            records = {each.document_id: each for each in known}
+            settled = [
+                _settled(records.get(i), found.get(i), reason)
+                for i in records.keys() | found.keys()
+                if only is None or i in only
+            ]
+            changed = [each for each in settled if each != records.get(each.document_id)]
+            await self._registry.record(self._index, changed)
 
 
 def _settled(

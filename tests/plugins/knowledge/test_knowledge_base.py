@@ -201,6 +201,23 @@ async def test_an_index_of_another_model_is_refused_with_a_mend(
     await base.close()
 
 
+@pytest.mark.parametrize("other_length", [64, 300])
+async def test_an_emptied_index_takes_any_model(
+    settings: KnowledgeSettings, documents: Path, word_embedder, other_length: int
+) -> None:
+    base = await KnowledgeBase.open(settings, word_embedder)
+    for file in await base.add([documents]):
+        await base.remove(file.document_id)
+    await base.close()
+    other = type(word_embedder)("another model")
+    other.dimensions = other_length
+    base = await KnowledgeBase.open(settings, other)
+    assert {f.status for f in await base.add([documents])} == {AddStatus.ADDED}
+    found = await base.search("old logs fill the disk", top_k=1)
+    assert (found.by_meaning, found.chunks[0].source) == (True, "storage/disk.md")
+    await base.close()
+
+
 async def test_a_file_that_is_no_index_is_refused(settings: KnowledgeSettings) -> None:
     settings.index_folder.mkdir()
     (settings.index_folder / "registry.sqlite3").write_bytes(b"not a database" * 100)

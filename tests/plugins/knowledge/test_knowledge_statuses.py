@@ -175,7 +175,7 @@ class Full(InMemoryDocuments):
         await super().record(index, documents)
 
 
-@pytest.mark.parametrize("writes", range(2, 7))
+@pytest.mark.parametrize("writes", range(2, 5))
 async def test_a_registry_that_fails_at_any_moment_leaves_the_index_whole(
     settings, documents, word_embedder, writes
 ) -> None:

@@ -144,7 +144,6 @@ def test_an_unknown_revision_is_refused(file: Path) -> None:
 def test_another_applications_database_is_refused(file: Path) -> None:
     file.parent.mkdir()
     query(file, "CREATE TABLE customers (name TEXT)")
-    query(file, "PRAGMA journal_mode = WAL")
     assert refusal(file).problem == f"The database {file} belongs to another application."
 
 
