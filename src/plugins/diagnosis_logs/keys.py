@@ -16,7 +16,7 @@ _TIME = (
     "@timestamp", "timestamp", "time", "ts", "datetime", "@t", "asctime", "eventtime",
     "event_time", "log_time", "logtime", "timestamp_ms", "timeunixnano", "t.$date",
     "__realtime_timestamp", "_source_realtime_timestamp", "instant", "date", "t", "start_time",
-    "startutc", "created_at", "created", "time_iso8601", "time_local", "start",
+    "startutc", "created_at", "created", "time_iso8601", "time_local", "start", "_time",
     "时间", "日期", "时间戳", "日志时间", "发生时间",
 )  # fmt: skip
 _LEVEL = (
@@ -27,7 +27,9 @@ _LEVEL = (
 _MESSAGE = (
     "message", "msg", "event", "short_message", "log", "text", "body", "@m", "@mt", "textpayload",
     "jsonpayload.message", "fields.message", "@message", "resultdescription", "error.message",
-    "error", "err", "err.message", "errormessage", "m", "消息", "内容", "日志内容", "信息", "描述",
+    "error", "err", "err.message", "errormessage", "m", "renderedmessage",
+    "messagetemplate", "log_message", "logmessage", "line", "_raw", "raw", "content", "details",
+    "description", "payload", "消息", "内容", "日志内容", "信息", "描述",
 )  # fmt: skip
 _SERVICE = (
     "service", "service.name", "service_name", "servicename", "resource.service.name",
@@ -58,10 +60,14 @@ _TYPES = frozenset(("stringValue", "intValue", "doubleValue", "boolValue"))
 _TIME_HINT = re.compile(r"time|date|stamp|when|clock|epoch|\bts\b|\bat\b|时间|日期", re.IGNORECASE)
 _OTHER_TIME = re.compile(r"expir|birth|until|deadline|valid|due|updat|deliver|since", re.IGNORECASE)
 _SERVICE_HINT = re.compile(
-    r"serv|svc|\bapp|program|\bproc|\bunit|module|subsystem|component", re.IGNORECASE
+    r"serv|svc|\bapp|program|\bproc|\bunit|module|subsystem|component|服务|应用|模块|来源"
+    r"|\A(?:sys|system|daemon|emitter|origin|source|sender|workload|deployment|who|from)\Z",
+    re.IGNORECASE,
 )
-_NAME = re.compile(r"[A-Za-z][\w./-]{1,63}\Z")
+_NAME = re.compile(r"(?!stdout\Z|stderr\Z)[^\W\d][\w./-]{1,63}\Z")
 _MOST_VALUES = 300
+_CHINESE = re.compile("[\u4e00-\u9fff]")
+_TIME_CHARACTERS = 40  # a longer text is more than a time
 _DATE = re.compile(r"\d{4}[-/.]\d\d[-/.]\d\d\Z")
 _CLOCK = re.compile(r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\Z")
 
@@ -128,6 +134,20 @@ class _Column:
     @property
     def texts(self) -> list[str]:
         return [value for value in self.values if isinstance(value, str) and value]
+
+    @property
+    def words(self) -> float:
+        """How much its texts look like prose: spaces, or characters of Chinese, for each."""
+        count = sum(text.count(" ") + len(_CHINESE.findall(text)) // 2 for text in self.texts)
+        return count / len(self.values)
+
+    @property
+    def is_said(self) -> bool:
+        """Whether it holds texts that are more than a time, though they may begin with one."""
+        texts = self.texts
+        return bool(texts) and (
+            not self.instants or sum(map(len, texts)) > _TIME_CHARACTERS * len(texts)
+        )
 
     @property
     def rising(self) -> float:
@@ -245,16 +265,18 @@ def _levels(columns: Sequence[_Column], names: KeyNames) -> tuple[tuple[Path, Le
 
 
 def _messages(columns: Sequence[_Column], names: KeyNames) -> tuple[Path, ...]:
-    texts = [column for column in columns if column.texts and not column.instants]
-    known = _named(texts, (*names.message, *_MESSAGE))
+    texts = [column for column in columns if column.is_said]
+    # a text that begins with a time is the whole line that was collected
+    plain = [column for column in texts if not column.instants]
+    known = [
+        *_named(texts, names.message),
+        *(_named(plain, _MESSAGE) or _named(texts, _MESSAGE)),
+    ]
     others = [
         column for column in texts if column not in known and column.last.lower() not in _TRACE
     ]
-    # prose has spaces
-    others.sort(
-        key=lambda column: -sum(text.count(" ") for text in column.texts) / len(column.values)
-    )
-    prose = [column for column in others[:1] if any(" " in text for text in column.texts)]
+    others.sort(key=lambda column: -column.words)
+    prose = [column for column in others[:1] if column.words]
     return tuple(column.path for column in (*known, *prose))
 
 

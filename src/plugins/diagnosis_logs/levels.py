@@ -29,7 +29,7 @@ _NAMES = {
     ),
     Level.WARN: ("warn", "warning", "wrn", "警告", "告警"),
     # 严重 is SEVERE of java.util.logging
-    Level.ERROR: ("error", "err", "severe", "eror", "fail", "错误", "严重", "failure"),
+    Level.ERROR: ("error", "err", "severe", "eror", "fail", "failure", "错误", "严重", "錯誤"),
     Level.FATAL: (
         "fatal", "critical", "crit", "alert", "emerg", "emergency", "panic", "ftl", "致命",
         "严重错误", "紧急",
@@ -107,6 +107,8 @@ _LEADING_LETTER = re.compile(
 _REDIS = re.compile(r"\d+:[XCSM] .{10,40} ([.*#-]) |\[\d+\] \d.{10,40} ([.*#-]) ")
 # What network devices write: %LINK-3-UPDOWN:, with syslog's severity.
 _FACILITY = re.compile(r"%[A-Z][A-Z0-9_]*(?:-[A-Z0-9_]+)*?-([0-7])-[A-Z0-9_]+:")
+# IBM's message numbers end with their level: WSVR0001I:, AMQ9999E:
+_IBM = re.compile(r"(?<!\w)[A-Z]{3,5}\d{4,5}([IWES]): ")
 # ArcSight's CEF: version, vendor, product, version, id and name before the severity.
 _CEF = re.compile(r"CEF:\d\|(?:(?:[^|\\]|\\.)*\|){5}([\w-]{1,9})\|")
 _CEF_NAMES = {
@@ -179,6 +181,8 @@ def _by_mark(line: str, head: str) -> Level | None:
             return _CEF_NAMES.get(word)
         number = int(word)  # 0 to 3 low, 4 to 6 medium, 7 and 8 high, 9 and 10 very high
         return Level.INFO if number < 4 else Level(min(5, 3 + (number >= 7) + (number >= 9)))
+    if ": " in head and (found := _IBM.search(head)):
+        return Level.ERROR if found[1] in "SE" else _LETTERS[found[1]]
     if line[:1] == "[" or line[:1].isdigit():
         found = _REDIS.match(line)
         return _MARKS[found[1] or found[2]] if found else None

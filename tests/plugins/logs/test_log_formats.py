@@ -364,7 +364,7 @@ PLAIN: list[Case] = [
     (
         "WebSphere",
         "[11/30/26 10:00:00:123 UTC] 00000001 WsServerImpl  A   WSVR0001I: open\n",
-        [("T10:00:00.123", None, "", "")],
+        [("T10:00:00.123", "INFO", "", "")],
     ),
     (
         "Chinese",
