@@ -27,7 +27,8 @@ class DocumentRecord:
     Attributes:
         document_id: unique within its index, at most 255 characters.
         source: where the document is from, for people.
-        file_hash: SHA-256 of the file's content, 64 hexadecimal digits.
+        file_hash: SHA-256 of the file's content, 64 hexadecimal digits; empty where the file
+            could not be read.
         reason: why it is FAILED, or what became of a newer version; None where all is well.
     """
 

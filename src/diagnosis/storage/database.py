@@ -66,7 +66,7 @@ class Database:
         try:
             async with self._engine.begin() as connection:
                 return await work(connection)
-        except DBAPIError as error:
+        except (DBAPIError, LookupError) as error:  # LookupError: a value that no enum has
             raise database_trouble(self._file, error) from error
 
 

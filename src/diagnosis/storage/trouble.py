@@ -40,5 +40,5 @@ def database_trouble(file: Path, error: BaseException) -> SourceError:
     for beginning, problem, mend in _KNOWN:
         if name.startswith(beginning):
             return SourceError(f"The database {file} cannot be used: {problem}.", mend)
-    told = str(error) if isinstance(error, sqlite3.Error) else type(error).__name__
+    told = str(error) if isinstance(error, sqlite3.Error) else "it holds a value that is not known"
     return SourceError(f"The database {file} cannot be used: {told}.", _MOVE)

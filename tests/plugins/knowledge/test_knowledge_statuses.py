@@ -149,6 +149,17 @@ async def test_two_folders_share_one_database(
     assert await listed(other, word_embedder, registry) == BOTH[:1]
 
 
+async def test_a_removal_that_is_killed_in_the_middle_leaves_the_document_as_it_was(
+    settings, registry, documents, word_embedder
+) -> None:
+    base = await KnowledgeBase.open(settings, word_embedder, registry)
+    added = await base.add([documents])
+    await base._statuses.forget(added[0].document_id)  # and then the process dies
+    assert {d.status for d in await base.list()} == {S.INDEXED}
+    await base.close()
+    assert await listed(settings, word_embedder, registry) == BOTH
+
+
 async def test_documents_in_memory_leave_the_database_alone(
     documents, word_embedder, tmp_path
 ) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from diagnosis.errors import SourceError
 from diagnosis.plugin import DocumentRecord, DocumentRegistry, IndexStatus, InMemoryDocuments
 from diagnosis.storage.late import LateDocuments
 
@@ -104,6 +105,25 @@ async def test_the_status_is_stored_as_text(file: Path, stored: LateDocuments) -
     with closing(sqlite3.connect(file)) as connection:
         row = connection.execute("SELECT typeof(index_status), index_status FROM api_document")
         assert row.fetchall() == [("text", "PROCESSING")]
+
+
+@pytest.mark.parametrize(
+    ("damage", "problem"),
+    [
+        ("UPDATE api_document SET index_status = 'ODD'", "it holds a value that is not known"),
+        ("DROP TABLE api_document", "no such table: api_document"),
+    ],
+)
+async def test_what_another_program_did_to_the_table_is_told(
+    file: Path, stored: LateDocuments, damage: str, problem: str
+) -> None:
+    await stored.record("index", [record("a.md")])
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute(damage)
+    with pytest.raises(SourceError) as caught:
+        await stored.documents("index")
+    assert caught.value.problem == f"The database {file} cannot be used: {problem}."
+    assert "move it away so that a new one is made" in caught.value.mend
 
 
 async def test_calls_at_the_same_time_open_the_database_once(stored: LateDocuments) -> None:
