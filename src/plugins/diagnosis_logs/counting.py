@@ -12,7 +12,12 @@ from diagnosis_logs.reading import LINE_BYTES, Halt
 from diagnosis_logs.record_reader import Begin, RecordReader, lines_before
 from diagnosis_logs.records import RECORD_CHARACTERS, RECORD_LINES
 from diagnosis_logs.request import Window
+from diagnosis_logs.shapes import Start
 from diagnosis_logs.snapshot import Snapshot, text_of
+
+_REMEMBERED = 1_000
+_REMEMBERED_BYTES = 512
+_CHECKED_LINES = 16
 
 
 class HitCounter:
@@ -45,6 +50,7 @@ class HitCounter:
         self._decided = -1  # where the last record begins that was decided on here
         self._upto = -1  # the last line of it that was looked at
         self._more = 0  # how many lines stand between the two
+        self._no_starts: set[bytes] = set()
 
     def decided(self, place: int) -> bool:
         """Whether the record there was decided on here; the reader may bring it as well."""
@@ -61,10 +67,19 @@ class HitCounter:
             return True  # its record was read
         if len(line) > LINE_BYTES:
             return False  # the text may stand in what is cut off
+        found = self._begins(line)
+        return self._follows(at) if found is None else self._decide(at, found[0], at, 0)
+
+    def _begins(self, line: bytes) -> Start | None:
+        """What begins with a line; lines that begin nothing come again, such as those of traces."""
+        if line in self._no_starts:
+            return None
         found = self._begin(text_of(line, "utf-8"))
-        if found is not None:
-            return self._decide(at, found[0], at, 0)
-        return self._follows(at)
+        if found is None and len(line) <= _REMEMBERED_BYTES:
+            if len(self._no_starts) >= _REMEMBERED:
+                self._no_starts.clear()
+            self._no_starts.add(line)
+        return found
 
     def _decide(self, place: int, instant: int | None, upto: int, more: int) -> bool:
         if instant is None:
@@ -78,18 +93,19 @@ class HitCounter:
 
     def _follows(self, at: int) -> bool:
         """The same for a line that begins no record."""
-        self._halt.check()
         floor = max(self._reader.done, self._upto)
         before = lines_before(self._snapshot, at, floor)
         for lines, (place, line) in enumerate(before, start=1):
             if place == self._upto:  # nothing began since then: the same record goes on
                 self._upto, self._more = at, self._more + lines
                 return self._is_whole(self._decided, at, self._more)
-            if not self._is_whole(place, at, lines):
-                return False
-            found = self._begin(text_of(line, "utf-8"))
+            found = self._begins(line)
             if found is not None:
-                return self._decide(place, found[0], at, lines)
+                return self._is_whole(place, at, lines) and self._decide(place, found[0], at, lines)
+            if not lines % _CHECKED_LINES:
+                self._halt.check()
+                if not self._is_whole(place, at, lines):
+                    break
         return False
 
     @staticmethod

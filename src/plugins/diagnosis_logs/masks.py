@@ -37,6 +37,8 @@ _VARIABLE = re.compile(
     r"|(?P<number>(?:(?<![^\W_])-)?\d+(?:[.,]\d+)*)"
 )
 _DIGIT = re.compile(r"\d")
+_OUTLINE = str.maketrans("23456789", "1" * 8)
+_SIGNS = ("=", ":")  # by themselves, after what is told
 # Stands before a word that is kept as it is; no line holds it.
 _KEPT = "\0"
 
@@ -45,7 +47,7 @@ class Masker:
     """Masks lines; remembers words in bounded memory, so each search has its own."""
 
     def __init__(self) -> None:
-        self._words: dict[str, str] = {}
+        self._words = _Words()
 
     def masked(self, line: str) -> str:
         """The line with what varies replaced by `<number>` and the like, its spaces made single."""
@@ -55,24 +57,58 @@ class Masker:
         if not _DAYS.isdisjoint(words):
             words = _TIME.sub("<time>", line).split()
         known = self._words
-        for index, word in enumerate(words):
-            if word.isdigit():
-                kept = index and _KIND_BEFORE.search(" ".join(words[max(0, index - 2) : index]))
-                words[index] = word if kept and len(word) <= 5 else "<number>"
-                continue
-            masked = known.get(word)
-            if masked is None:
-                masked = self._word(word)
-            words[index] = masked
-        return " ".join(words)
+        masked = [known[word] for word in words]
+        if not known.before_kept.isdisjoint(masked):
+            for index, word in enumerate(words):
+                before = " ".join(masked[max(0, index - 2) : index])
+                if word.isdigit() and len(word) <= 5 and _KIND_BEFORE.search(before):
+                    masked[index] = word
+        return " ".join(masked)
 
-    def _word(self, word: str) -> str:
+
+class _Words(dict[str, str]):
+    """What words become; one that is asked for the first time is masked then.
+
+    Which digits a word has plays no part, except that `0x` begins with the one that it does; or all
+    do, where they are kept.
+
+    Attributes:
+        before_kept: after these a number may have to be kept, because they tell what it is.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.before_kept = set(_SIGNS)
+        self._outlines: dict[str, str] = {}
+
+    def __missing__(self, word: str) -> str:
+        if word.isdigit():
+            if len(word) <= 3:
+                self[word] = "<number>"
+            return "<number>"
+        # words with a number seldom come again as they are, but do so with other digits
+        masked = self._outlines.get(word.translate(_OUTLINE))
+        return self._first(word) if masked is None else masked
+
+    def _first(self, word: str) -> str:
         if word[0] == _KEPT:
             return word[1:]
-        masked = _VARIABLE.sub(_variable, word) if _DIGIT.search(word) else word
-        if len(self._words) >= _REMEMBERED:
-            self._words.clear()
-        self._words[word] = masked
+        if len(self) + len(self._outlines) + len(self.before_kept) >= _REMEMBERED:
+            self.clear()
+            self._outlines.clear()
+            self.before_kept = set(_SIGNS)
+        masked = word
+        if _DIGIT.search(word):
+            outline = word.translate(_OUTLINE)
+            masked = _VARIABLE.sub(_variable, outline)
+            if _DIGIT.search(masked):  # some are kept
+                masked = _VARIABLE.sub(_variable, word)
+            else:
+                self._outlines[outline] = masked
+        else:
+            self[word] = word
+        if _KIND_BEFORE.search(masked):
+            self.before_kept.add(masked)
         return masked
 
 

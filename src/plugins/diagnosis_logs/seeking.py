@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from diagnosis_logs.reading import Halt
-from diagnosis_logs.snapshot import Snapshot
+from diagnosis_logs.snapshot import BLOCK_BYTES, Snapshot
 from diagnosis_logs.timestamps import MICROSECONDS
 
 # Several writers put lines into one file slightly out of order: a line may stand this much later
@@ -16,7 +16,7 @@ DISORDER = 10 * MICROSECONDS
 SMALL_BYTES = 131_072
 _CLOSE_BYTES = 16_384
 _SAMPLES = 32
-_LOOK_BYTES = 2_048
+_LOOK_BYTES = 512
 # A stretch as long as this without the beginning of a record: there is nothing to search by.
 _STRETCH_BYTES = 1 << 20
 _END_BYTES = 65_536
@@ -132,15 +132,18 @@ class TimeIndex:
         earliest = latest = None
         if line is None:
             return None
-        for offsets, texts in snapshot.lines(line, end):
+        for offsets, texts in snapshot.lines(line, end, min(end - line, BLOCK_BYTES)):
             self._halt.check()
             for offset, text in zip(offsets, texts, strict=False):
-                instant = instant_of(text) if offset < end else None
-                if instant is not None:
-                    if earliest is None or latest is None:
-                        earliest = latest = instant
-                        self._seen[offset] = instant
-                    earliest, latest = min(earliest, instant), max(latest, instant)
+                if offset >= end or (instant := instant_of(text)) is None:
+                    continue
+                if earliest is None or latest is None:
+                    earliest = latest = instant
+                    self._seen[offset] = instant
+                elif instant < earliest:
+                    earliest = instant
+                elif instant > latest:
+                    latest = instant
         if earliest is None or latest is None:
             return None
         return earliest, latest

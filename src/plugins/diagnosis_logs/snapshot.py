@@ -61,18 +61,20 @@ class Snapshot:
             Unreadable: the device fails.
         """
         end = min(end, self.size)
-        pieces = []
+        pieces: list[bytes] = []
         try:
             while start < end:
                 piece = os.pread(self.descriptor, end - start, start)
                 if not piece:
                     self._short = True
                     break
+                if len(piece) == end - start and not pieces:
+                    return piece
                 pieces.append(piece)
                 start += len(piece)
         except OSError as error:
             raise Unreadable(error.strerror or "cannot be read") from error
-        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        return b"".join(pieces)
 
     @property
     def intact(self) -> bool:

@@ -99,8 +99,6 @@ class TemplateCollector:
         key = self._key_of(match)
         record = match.record
         instant = record.instant
-        origin = match.origin
-        at = (0 if instant is None else instant, origin.source, origin.order, record.place)
         group = self._groups.get(key)
         if group is None:
             if len(self._groups) >= MOST_TEMPLATES:
@@ -109,13 +107,19 @@ class TemplateCollector:
             severity = match.severity
             rank = int(Level.INFO if severity is None else severity)
             place = Place.of(match)
+            at = _place_in_time(match)
             self._groups[key] = _Group(rank, 1, instant, instant, _example(record), at, place)
             return
         group.count += 1
         if instant is not None:
-            group.first = instant if group.first is None else min(group.first, instant)
-            group.last = instant if group.last is None else max(group.last, instant)
-        if at < group.example_at:
+            if group.first is None or group.last is None:
+                group.first = group.last = instant
+            elif instant > group.last:
+                group.last = instant
+                return  # there is an earlier example
+            elif instant < group.first:
+                group.first = instant
+        if (at := _place_in_time(match)) < group.example_at:
             group.example, group.example_at = _example(record), at
             group.place = Place.of(match)
 
@@ -166,6 +170,12 @@ class TemplateCollector:
             **group.place.fields(),
         }
         return EvidenceItem(identity=f"template:{order[3]}", fields=fields)
+
+
+def _place_in_time(match: Match) -> tuple[int, str, int, int]:
+    record, origin = match.record, match.origin
+    instant = 0 if record.instant is None else record.instant
+    return instant, origin.source, origin.order, record.place
 
 
 def _example(record: Record) -> str:
