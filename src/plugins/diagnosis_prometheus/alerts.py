@@ -8,7 +8,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from diagnosis_prometheus.series import QueryResult, Series, StrangeResult
+from diagnosis_prometheus.series import (
+    SHAPE_ERRORS,
+    QueryResult,
+    Series,
+    StrangeResult,
+    milliseconds_of,
+)
 from diagnosis_prometheus.stoppable import Halt
 from diagnosis_prometheus.window import to_milliseconds
 
@@ -87,7 +93,7 @@ def prometheus_alerts(data: Any, halt: Halt) -> list[Alert]:
                         value=_value(each.get("value")),
                     )
                 )
-    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+    except SHAPE_ERRORS as error:
         raise StrangeResult from error
     return found
 
@@ -101,14 +107,15 @@ def recorded_alerts(states: QueryResult, began: QueryResult, halt: Halt) -> list
         halt: looked at between two series.
 
     Raises:
+        StrangeResult: what should be a time is none.
         Stopped: the caller is gone.
     """
     since = {}
     for series in began.series:
         value = series.values[-1]
         labels = _without(series.labels, "__name__")
-        if isinstance(value, float) and abs(value) < 1e11:
-            since[Series(labels).key] = round(value * 1000)
+        if isinstance(value, float):
+            since[Series(labels).key] = milliseconds_of(value)
     found: dict[str, Alert] = {}
     for series in states.series:
         halt.look()
@@ -153,10 +160,10 @@ def alert_rules(data: Any, halt: Halt) -> Rules:
                 continue
             count += 1
             failing += rule.get("health") == "err"
-            told = Rule(_text(rule["query"]), float(rule.get("duration") or 0))
+            told = Rule(_text(rule["query"]), _seconds(rule.get("duration") or 0))
             for alert in rule.get("alerts") or []:
                 of_alert[Series(_texts(alert["labels"])).key] = told
-    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+    except SHAPE_ERRORS as error:
         raise StrangeResult from error
     return Rules(count, failing, of_alert)
 
@@ -193,7 +200,7 @@ def alertmanager_alerts(data: Any, halt: Halt) -> list[Alert]:
                     generator=_text(each.get("generatorURL") or "") or None,
                 )
             )
-    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+    except SHAPE_ERRORS as error:
         raise StrangeResult from error
     return found
 
@@ -251,13 +258,20 @@ def _sent_as(alert: Alert, candidates: list[Alert], used: set[str]) -> Alert | N
 
 
 def _moment(text: Any) -> int | None:
-    """RFC 3339 as milliseconds; the zero time of these servers (year 1) is none."""
+    """RFC 3339 as milliseconds; the zero time of these servers (year 1) is no time."""
     if text is None:
         return None
     moment = datetime.fromisoformat(_text(text))
-    if moment.year <= 1:
+    if not 1 < moment.year < 9999:  # the last one cannot be shown in every zone
         return None
     return to_milliseconds(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+
+
+def _seconds(value: Any) -> float:
+    seconds = float(value)
+    if not 0 <= seconds < 1e10:
+        raise StrangeResult
+    return seconds
 
 
 def _value(text: Any) -> float | None:

@@ -42,7 +42,7 @@ for an earlier one they are those that Prometheus recorded for that moment. No a
 no alert rule applies, not that all is well: the scope tells how many rules there are, how many \
 alerts there are without the filters, and which server could not be read."""
 
-# A reference time no further from the clock than this is the present.
+# A reference time that is no longer ago than this is the present.
 _PRESENT_MS = 5 * 60_000
 
 Found = TypeVar("Found")
@@ -119,14 +119,14 @@ class AlertsTool:
         """
         clocks = Clocks.of(context, self._settings.timeout_s)
         now = to_milliseconds(context.reference_time)
-        is_present = abs(now - to_milliseconds(datetime.now(UTC))) <= _PRESENT_MS
+        is_present = now >= to_milliseconds(datetime.now(UTC)) - _PRESENT_MS
         async with asyncio.timeout(clocks.whole_s):
             collected = await (self._present(clocks) if is_present else self._past(now, clocks))
         if not collected.servers_read:
             raise collected.failures[0]
         scope: dict[str, JsonValue] = {
             "as_of": "the present" if is_present else iso(now, context.zone),
-            "servers": dict(collected.states),
+            "servers": dict(sorted(collected.states.items(), reverse=True)),
             "limit": self._settings.alert_limit,
         }
         for name in ("state", "severity", "service"):

@@ -83,6 +83,6 @@ def _entry(data: Data | None, name: str) -> tuple[str | None, str | None] | None
         return None
     type_, unit = entry.get("type"), entry.get("unit")
     return (
-        type_ if type_ in _TYPES else None,
+        type_ if isinstance(type_, str) and type_ in _TYPES else None,
         cut(unit, 32) if isinstance(unit, str) and unit else None,
     )

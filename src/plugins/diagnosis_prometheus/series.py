@@ -20,6 +20,13 @@ _LABELS = 40
 _EXACT = 2**53
 
 
+SHAPE_ERRORS = (KeyError, IndexError, TypeError, AttributeError, ValueError, OverflowError)
+"""What taking a value apart raises where it has another shape."""
+
+# Seconds since 1970 that every zone can show: years 68 to 5138.
+_POSSIBLE_S = (-6e10, 1e11)
+
+
 class StrangeResult(Exception):
     """The answer has not the shape that the API promises."""
 
@@ -108,7 +115,7 @@ def read_result(data: Data, halt: Halt) -> QueryResult:
             series_found.append(_series(each, kind))
         if len({each.key for each in series_found}) < len(series_found):
             raise StrangeResult
-    except (KeyError, IndexError, TypeError, ValueError, OverflowError) as error:
+    except SHAPE_ERRORS as error:
         raise StrangeResult from error
     return QueryResult(kind, series_found, partial=data.partial)
 
@@ -142,7 +149,18 @@ def _samples(pairs: list[Any]) -> tuple[list[int], list[Any]]:
 
 
 def _time(seconds: Any) -> int:
-    if not isinstance(seconds, int | float) or isinstance(seconds, bool) or abs(seconds) > 1e11:
+    if not isinstance(seconds, int | float) or isinstance(seconds, bool):
+        raise StrangeResult
+    return milliseconds_of(seconds)
+
+
+def milliseconds_of(seconds: float) -> int:
+    """Seconds since 1970 as milliseconds.
+
+    Raises:
+        StrangeResult: they are no time that can be shown.
+    """
+    if not _POSSIBLE_S[0] < seconds < _POSSIBLE_S[1]:
         raise StrangeResult
     return round(seconds * 1000)
 

@@ -98,6 +98,8 @@ def summarise(
         return _of_histograms(series, grid, zone)
     values = _floats(series)
     now = figures_of(values)
+    earlier = _floats(before) if isinstance(before, Series) and not _is_native(before) else []
+    then = figures_of(earlier) if earlier else None
 
     def at(place: int) -> JsonValue:
         return {"value": number(values[place]), "time": iso(series.times[place], zone)}
@@ -113,32 +115,28 @@ def summarise(
             "avg": computed(now.average),
             "change": computed(values[now.last] - values[now.first]),
         }
-    if grid is not None:
-        fields |= _against(now, values, before, is_counter=is_counter)
+    if then is not None:
+        fields |= _against(then, earlier, now, values, is_counter=is_counter)
+    elif grid is not None:
+        fields["before"] = "a native histogram" if isinstance(before, Series) else before
     fields |= _samples_told(series, values, grid, zone)
-    measure, earlier = now.average, math.nan
-    if isinstance(before, Series) and not _is_native(before):
-        figures = figures_of(_floats(before))
-        measure = now.increase if is_counter else now.average
-        earlier = figures.increase if is_counter else figures.average
-    change = _relative(earlier, measure)
+    measure = now.increase if is_counter else now.average
+    measure_then = math.nan
+    if then is not None:
+        measure_then = then.increase if is_counter else then.average
+    change = _relative(measure_then, measure)
     if not is_counter:
         change = max(change, _relative(values[now.first], values[now.last]))
     if before == "no samples":
         change = max(change, 1.0)  # it is new: as much as from zero
-    amount = 0.0 if math.isnan(earlier) else abs(measure - earlier)
+    amount = abs(measure - measure_then)
     return Summary(fields, change, amount if math.isfinite(amount) else 0.0)
 
 
 def _against(
-    now: Figures, values: list[float], before: Before, *, is_counter: bool
+    then: Figures, earlier: list[float], now: Figures, values: list[float], *, is_counter: bool
 ) -> dict[str, JsonValue]:
-    if not isinstance(before, Series):
-        return {"before": before}
-    if _is_native(before):
-        return {"before": "a native histogram"}
-    earlier = _floats(before)
-    then = figures_of(earlier)
+    """What the window before had, and the change against it."""
     told: dict[str, JsonValue] = {"last": number(earlier[then.last]), "samples": then.samples}
     against: dict[str, JsonValue] = {}
     if is_counter:

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from diagnosis.plugin import EvidenceContext
+from diagnosis_prometheus.alerts import (
+    Alert,
+    alert_rules,
+    alertmanager_alerts,
+    merged,
+    prometheus_alerts,
+)
+from diagnosis_prometheus.alerts_items import alert_items
 from diagnosis_prometheus.api import Data, Grid
 from diagnosis_prometheus.kinds import Kind, kind_of
+from diagnosis_prometheus.metrics_items import Shown, instant_items, range_items
 from diagnosis_prometheus.near_names import near_names
 from diagnosis_prometheus.promql import metric_names, normalised, quoted
 from diagnosis_prometheus.request import ListAlertsRequest, QueryMetricsRequest
-from diagnosis_prometheus.series import Series, number
+from diagnosis_prometheus.series import Series, StrangeResult, number, read_result
 from diagnosis_prometheus.settings import PrometheusSettings
 from diagnosis_prometheus.stoppable import Halt, Stopped
 from diagnosis_prometheus.summary import figures_of, shown_points, summarise
@@ -122,8 +136,6 @@ def test_models_may_send_blanks_and_numbers() -> None:
 def test_the_grid_lies_in_the_window_and_ends_near_its_end(
     end: int, length: int, step: int | None
 ) -> None:
-    from diagnosis.plugin import EvidenceContext
-
     context = EvidenceContext("r", "c", datetime.fromtimestamp(end, UTC), UTC, 9, 9_999)
     start = datetime.fromtimestamp(end - length, UTC).isoformat()
     window = window_of(start, None, step and step * 1_000, context, PrometheusSettings())
@@ -157,8 +169,6 @@ def told(values: list[float], before: list[float] | None, *, is_counter: bool = 
     st.booleans(),
 )
 def test_any_numbers_make_json(values: list[float], before: list[float] | None, up: bool) -> None:
-    import json
-
     json.dumps(told(values, before, is_counter=up), allow_nan=False)
     series = Series({}, list(range(len(values))), list(values))
     points = shown_points(series, 4, UTC)
@@ -208,6 +218,94 @@ def test_numbers_are_told_as_they_are(value: float, shown: object) -> None:
     assert number(value) == shown
 
 
+# --- any shape -------------------------------------------------------------------------------
+
+WORDS = st.sampled_from(
+    ["resultType", "result", "vector", "matrix", "scalar", "string", "metric", "value", "values",
+     "histogram", "histograms", "count", "sum", "alerts", "labels", "annotations", "state",
+     "firing", "activeAt", "startsAt", "endsAt", "status", "silencedBy", "groups", "rules",
+     "query", "duration", "type", "unit", "9999-12-31T23:59:59Z", "0002-01-01T00:00:00Z", "1", "x"]
+)  # fmt: skip
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | WORDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=5),
+    max_leaves=20,
+)
+
+
+def any_shape(like: Any) -> st.SearchStrategy[Any]:
+    """Values that are like this one, with any part of it replaced by anything."""
+    if isinstance(like, dict):
+        kept = st.fixed_dictionaries({name: any_shape(value) for name, value in like.items()})
+    elif isinstance(like, list):
+        kept = st.tuples(*map(any_shape, like)).map(list)
+    else:
+        kept = st.just(like)
+    return st.integers(0, 9).flatmap(lambda chance: ANY_JSON if chance == 0 else kept)
+
+
+AT = 1_772_337_600
+ALERT = {"labels": {"alertname": "A"}, "annotations": {"summary": "s"}, "state": "firing",
+         "activeAt": "2026-03-01T03:00:00Z", "startsAt": "2026-03-01T03:00:00Z",
+         "endsAt": "2026-03-01T03:00:00Z", "value": "1",
+         "status": {"silencedBy": ["a"]}}  # fmt: skip
+HISTOGRAM = {"count": "1", "sum": "2"}
+SHAPES: dict[str, tuple[Any, Callable[[Any], Any]]] = {
+    "vector": (
+        {"resultType": "vector", "result": [
+            {"metric": {"x": "1"}, "value": [AT, "1"]},
+            {"metric": {"x": "2"}, "histogram": [AT, HISTOGRAM]}]},
+        lambda value: _items(value, None),
+    ),
+    "matrix": (
+        {"resultType": "matrix", "result": [
+            {"metric": {"x": "1"}, "values": [[AT, "1"], [AT + 15, "2"]]},
+            {"metric": {"x": "2"}, "histograms": [[AT, HISTOGRAM]]}]},
+        lambda value: _items(value, Grid(AT * 1_000, 15_000, 3)),
+    ),
+    "scalar": ({"resultType": "scalar", "result": [AT, "1"]}, lambda value: _items(value, None)),
+    "alerts": ({"alerts": [ALERT]}, lambda value: _alerts(prometheus_alerts(value, Halt()))),
+    "managed": ([ALERT], lambda value: _alerts(alertmanager_alerts(value, Halt()))),
+    "rules": (
+        {"groups": [{"rules": [{"query": "x", "duration": 60, "alerts": [ALERT]}]}]},
+        lambda value: [duration_text(round(rule.for_s * 1_000))
+                       for rule in alert_rules(value, Halt()).of_alert.values()],
+    ),
+}  # fmt: skip
+
+
+def _shown() -> Shown:
+    zone = ZoneInfo("Asia/Shanghai")
+    context = EvidenceContext("r", "c", datetime(2026, 3, 1, tzinfo=UTC), zone, 9, 9_999)
+    return Shown("x", {}, context, PrometheusSettings())
+
+
+def _items(value: Any, grid: Grid | None) -> list[dict[str, Any]]:
+    found = read_result(Data(value, partial=False), Halt())
+    if grid is None or found.kind != "matrix":
+        items = instant_items(found, _shown(), Halt())
+    else:
+        items = range_items(found, found, grid, _shown(), Halt())
+    return [item.fields for item in items]
+
+
+def _alerts(alerts: list[Alert]) -> list[dict[str, Any]]:
+    together = merged(alerts, alerts, Halt())
+    return [item.fields for item in alert_items(together, _shown().context, 10)]
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@given(data=st.data())
+def test_an_answer_of_any_shape_is_read_or_refused(name: str, data: st.DataObject) -> None:
+    like, read = SHAPES[name]
+    assert read(like)
+    try:
+        told = read(data.draw(any_shape(like)))
+    except StrangeResult:
+        return
+    json.dumps(told, allow_nan=False)
+
+
 # --- kinds and names -------------------------------------------------------------------------
 
 
@@ -240,7 +338,10 @@ def test_the_kind_of_a_series(
     assert kind_of(metric, answers) == kind
 
 
-@pytest.mark.parametrize("value", [None, [], {"x": 1}, {"x": [1]}, {"x": [{"type": 1, "unit": 2}]}])
+@pytest.mark.parametrize(
+    "value",
+    [None, [], {"x": 1}, {"x": [1]}, {"x": [{"type": 1, "unit": 2}]}, {"x": [{"type": []}]}],
+)
 def test_metadata_of_another_shape_is_none(value: object) -> None:
     assert kind_of("x", {"x": Data(value, partial=False)}) == Kind(None, None, counts_up=False)
 
