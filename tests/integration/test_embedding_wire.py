@@ -16,7 +16,12 @@ from typing import Any
 import pytest
 
 from diagnosis import DiagnosisInput
-from diagnosis.bootstrap import configured_embedder, open_diagnosis
+from diagnosis.bootstrap import (
+    configured_embedder,
+    load_configured_plugins,
+    open_diagnosis,
+    open_services,
+)
 from diagnosis.errors import ConfigurationError, SourceError
 from diagnosis.models.embedding import RemoteEmbedder
 from diagnosis.models.embedding_settings import EmbeddingModelSettings
@@ -332,6 +337,29 @@ async def test_a_lookup_of_the_application_asks_the_named_model(chat, tmp_path) 
     assert "Rotate them" in projection["items"][0]["excerpt"]
     sent = [text for request in chat.requests for text in request.json["input"]]
     assert "old logs fill the volume" in sent
+
+
+async def test_the_health_check_asks_the_named_model_and_tells_what_it_says(chat, tmp_path) -> None:
+    given = {
+        "embedding": {"name": "openai:BAAI/bge-m3", "base_url": chat.url, "api_key": KEY},
+        "plugins": {"knowledge": {"folder": str(tmp_path / "kb")}},
+        "storage": {"file": str(tmp_path / "diagnosis.sqlite3")},
+    }
+    settings = load_settings(overrides=given)
+    async with open_services(settings) as services:
+        loaded = load_configured_plugins(settings, services)
+        embedding, _ = loaded.health_checks["knowledge"]
+        assert chat.requests == []
+        chat.plays(embeds(chat))
+        works = await embedding.check()
+        chat.plays(chat.reply(401, {"error": KEY}))
+        refused = await embedding.check()
+    assert (works.ok, works.detail) == (True, "openai:BAAI/bge-m3 answers with 16 dimensions.")
+    assert (refused.ok, "HTTP 401" in refused.detail) == (False, True)
+    assert "embedding.api_key" in (refused.mend or "")
+    assert KEY not in f"{refused}"
+    assert len(chat.requests) == 2
+    assert list(tmp_path.iterdir()) == []
 
 
 # --- settings ------------------------------------------------------------------------------------
