@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from diagnosis.harness.cancellation import Cancellation
     from diagnosis.plugin import PluginServices
-    from diagnosis_knowledge.base import AddedFile, KnowledgeBase
+    from diagnosis_knowledge.base import KnowledgeBase
     from diagnosis_knowledge.settings import KnowledgeSettings
 
 app = typer.Typer(help="Runbooks and documents to look up.", no_args_is_help=True)
@@ -31,47 +31,46 @@ app = typer.Typer(help="Runbooks and documents to look up.", no_args_is_help=Tru
 def add(
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="PATH", parser=options.path, help="Markdown or text, or folders."),
+        typer.Argument(metavar="PATH", parser=options.path, help="Documents, or folders of them."),
     ],
     as_json: options.Json = False,
+    quiet: options.Quiet = False,
     config: options.Config = None,
 ) -> None:
     """Index documents; a changed file replaces what was indexed of it.
 
     Exit status 1 when a file of a folder could not be indexed.
     """
-    from diagnosis_knowledge.documents import find_files, read_all
+    from diagnosis.cli.knowledge_add import AddDisplay, refuse_unreadable, sum_up
+    from diagnosis_knowledge.documents import DocumentReader
 
-    _knowledge_settings(config)
-    # before the folder of the index is made: a path that is wrong leaves nothing behind
-    find_files(paths)
-    read_all(path for path in paths if path.is_file())
+    reader = DocumentReader()
 
     async def work(base: KnowledgeBase) -> int:
-        files = await base.add(paths, None if as_json else _tell)
+        with AddDisplay(lines=not quiet, bar=not quiet) as display:
+            tell = None if as_json else display.tell
+            files = await base.add(paths, tell, display.watch, reader)
         if as_json:
             write_json([_fields(file) for file in files])
+        else:
+            typer.echo(sum_up(files))
         return 1 if any(file.status == "FAILED" for file in files) else 0
 
-    _run_with_base(config, work)
+    with reader:
+        _run_with_base(config, work, before=lambda: refuse_unreadable(paths, reader))
 
 
 @app.command("list")
 def list_documents(as_json: options.Json = False, config: options.Config = None) -> None:
     """List every document with its status."""
+    from diagnosis.cli.knowledge_list import write_documents
 
     async def work(base: KnowledgeBase | None) -> int:
         documents = await base.list() if base else ()
         if as_json:
             write_json([_fields(document) for document in documents])
             return 0
-        for document in documents:
-            reason = f" ({document.reason})" if document.reason else ""
-            passages = counted(document.chunks, "passage")
-            line = (
-                f"{document.document_id}  {document.status}  {passages}  {document.source}{reason}"
-            )
-            typer.echo(visible(line))
+        write_documents(documents)
         if not documents:
             typer.echo("The knowledge base is empty; fill it with `diagnosis knowledge add PATH`.")
         return 0
@@ -112,19 +111,22 @@ def search(
 
 @app.command("remove")
 def remove(
-    document_id: Annotated[
-        str, typer.Argument(metavar="ID", help="As `diagnosis knowledge list` shows it.")
+    document: Annotated[
+        str,
+        typer.Argument(
+            metavar="DOCUMENT", parser=options.text, help="Its ID or source name, as `list` shows."
+        ),
     ],
     config: options.Config = None,
 ) -> None:
     """Take a document out of the knowledge base."""
+    from diagnosis.cli.knowledge_list import named
 
     async def work(base: KnowledgeBase | None) -> int:
-        if base is None or not await base.remove(document_id):
-            raise ConfigurationError(
-                f"There is no document {document_id!r}.", "See `diagnosis knowledge list`."
-            )
-        typer.echo(f"Removed {document_id}.")
+        found = named(document, await base.list() if base else ())
+        if base is not None:
+            await base.remove(found.document_id)
+        typer.echo(visible(f"Removed {found.document_id}  {found.source}"))
         return 0
 
     _run_with_base_if_any(config, work)
@@ -194,13 +196,18 @@ def _run_with_base_if_any(
 
 
 def _run_with_base(
-    config: Path | None, work: Callable[[KnowledgeBase], Awaitable[int]]
+    config: Path | None,
+    work: Callable[[KnowledgeBase], Awaitable[int]],
+    before: Callable[[], Awaitable[None]] | None = None,
 ) -> NoReturn:
+    """Open the knowledge base for some work; `before` comes before its folder is made."""
     settings = _knowledge_settings(config)
 
     async def main(_: Cancellation) -> int:
         from diagnosis_knowledge.base import KnowledgeBase
 
+        if before is not None:
+            await before()
         async with _services(config) as services:
             base = await KnowledgeBase.open(settings, services.embedder, services.documents)
             try:
@@ -209,12 +216,6 @@ def _run_with_base(
                 await base.close()
 
     raise typer.Exit(run_command(main))
-
-
-def _tell(file: AddedFile) -> None:
-    reason = f" ({file.reason})" if file.reason else ""
-    passages = counted(file.chunks, "passage")
-    typer.echo(visible(f"{file.status}  {file.source}  {passages}{reason}"))
 
 
 def _fields(value: DataclassInstance) -> dict[str, Any]:

@@ -13,20 +13,21 @@ from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import ParamSpec, Self, TypeVar
 
 from diagnosis.errors import SourceError
 from diagnosis.plugin import DocumentRegistry, Embedder, IndexStatus, InMemoryDocuments
-from diagnosis_knowledge.documents import (
-    Document,
-    DocumentUnreadable,
-    SourceFile,
-    find_files,
-    read_document,
+from diagnosis_knowledge.adding import (
+    AddedFile,
+    AddStage,
+    AddStatus,
+    AddStep,
+    Sorting,
+    missing_files,
+    skipped_files,
 )
+from diagnosis_knowledge.documents import Document, DocumentReader, SourceFile, Survey, survey
 from diagnosis_knowledge.embedding import offline_embedder
 from diagnosis_knowledge.folder_lock import FolderInUse
 from diagnosis_knowledge.index import Index, server_of
@@ -40,33 +41,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
+_AT_ONCE = 256  # passages handed to the embedder, so that progress can be seen
 _AHEAD = 8  # documents handed to the embedder at a time, so that it never waits for the loop
-
-
-class AddStatus(StrEnum):
-    """What became of one file."""
-
-    ADDED = "ADDED"
-    UNCHANGED = "UNCHANGED"
-    REPLACED = "REPLACED"
-    FAILED = "FAILED"
-
-
-@dataclass(frozen=True, slots=True)
-class AddedFile:
-    """One file of an `add`.
-
-    Attributes:
-        source: its name relative to the path it was found under.
-        chunks: how many passages of it can be found now.
-        reason: why it failed, or which document has the same content already.
-    """
-
-    source: str
-    document_id: str
-    status: AddStatus
-    chunks: int = 0
-    reason: str | None = None
 
 
 class KnowledgeBase:
@@ -151,23 +127,24 @@ class KnowledgeBase:
             self._thread.shutdown(wait=False)
 
     async def add(
-        self, paths: Iterable[Path], progress: Callable[[AddedFile], None] | None = None
+        self,
+        paths: Iterable[Path],
+        progress: Callable[[AddedFile], None] | None = None,
+        watch: Callable[[AddStep], None] | None = None,
+        reader: DocumentReader | None = None,
     ) -> tuple[AddedFile, ...]:
         """Index files and folders; a file that fails stops no other.
 
         Args:
-            paths: files, or folders that are searched for Markdown and text files.
+            paths: files, or folders that are searched for documents.
             progress: called after each file.
+            watch: called as often as there is something to be seen of the work under way.
+            reader: the reader that has read some of them already; it is closed.
 
         Raises:
             SourceError: a path does not exist or holds nothing; nothing is indexed then. Or the
                 index needs an embedding model that is missing here.
         """
-        if self._index.built_with != "none" and not self._index.searches_meaning:
-            raise SourceError(
-                f"The index needs the embedding {self._index.built_with!r}, which is missing here.",
-                "Install it with the extra `knowledge`, or set that embedding.",
-            )
         report: list[AddedFile] = []
 
         def tell(file: AddedFile) -> None:
@@ -175,16 +152,11 @@ class KnowledgeBase:
             if progress is not None:
                 progress(file)
 
-        files = await self._run(find_files, tuple(paths))
-        async with self._writing():
-            documents = await self._new_documents(files, tell)
-            replaced = {d.document_id for d in await self.list() if d.chunks}
-            async with self._unfinished(documents), aclosing(self._index_all(documents)) as indexed:
-                async for document in indexed:
-                    again = document.document_id in replaced
-                    done = AddStatus.REPLACED if again else AddStatus.ADDED
-                    count = len(document.chunks)
-                    tell(AddedFile(document.source, document.document_id, done, count))
+        with reader or DocumentReader() as open_reader:
+            self._refuse_without_model()
+            found = await self._run(survey, tuple(paths))
+            async with self._writing():
+                await self._add(found, open_reader, tell, watch or (lambda _: None))
         return tuple(report)
 
     async def list(self) -> tuple[KnownDocument, ...]:
@@ -262,42 +234,74 @@ class KnowledgeBase:
         except sqlite3.Error as error:
             raise index_trouble(self._index.folder, error) from error
 
+    def _refuse_without_model(self) -> None:
+        if self._index.built_with != "none" and not self._index.searches_meaning:
+            raise SourceError(
+                f"The index needs the embedding {self._index.built_with!r}, which is missing here.",
+                "Install it with the extra `knowledge`, or set that embedding.",
+            )
+
+    async def _add(
+        self,
+        found: Survey,
+        reader: DocumentReader,
+        tell: Callable[[AddedFile], None],
+        watch: Callable[[AddStep], None],
+    ) -> None:
+        documents = await self._new_documents(found.files, reader, tell, watch)
+        for file in skipped_files(found):
+            tell(file)
+        replaced = {d.document_id for d in await self.list() if d.chunks}
+        async with (
+            self._unfinished(documents),
+            aclosing(self._index_all(documents, watch)) as indexed,
+        ):
+            async for document in indexed:
+                again = document.document_id in replaced
+                done = AddStatus.REPLACED if again else AddStatus.ADDED
+                count = len(document.chunks)
+                tell(AddedFile(document.source, document.document_id, done, count, document.note))
+        for file in await self._run(missing_files, self._index.registry, await self.list(), found):
+            tell(file)
+
     async def _new_documents(
-        self, files: Sequence[SourceFile], tell: Callable[[AddedFile], None]
+        self,
+        files: Sequence[SourceFile],
+        reader: DocumentReader,
+        tell: Callable[[AddedFile], None],
+        watch: Callable[[AddStep], None],
     ) -> tuple[Document, ...]:
         """Read the files; tell at once of those that need no indexing or cannot be."""
-        indexed = [d for d in await self.list() if d.status is IndexStatus.INDEXED]
-        known, versions = {d.sha256: d for d in indexed}, {d.document_id: d for d in indexed}
-        new: dict[str, Document] = {}
-        for file in files:
-            refusal, same, document = None, None, None
-            try:
-                document = await self._run(read_document, file)
-            except DocumentUnreadable as error:
-                refusal = str(error)
-            if file.document_id in new:
-                refusal = "another file of this call has the same name"
-            if document is None or refusal is not None:
-                tell(AddedFile(file.source, file.document_id, AddStatus.FAILED, 0, refusal))
-                continue
-            same = known.get(document.sha256) or next(
-                (d for d in new.values() if d.sha256 == document.sha256), None
-            )
-            own = versions.get(file.document_id)
-            # a file that now equals another one still replaces what was indexed of it
-            if same is None or (own is not None and own.sha256 != document.sha256):
-                new[file.document_id] = document
-                continue
-            reason = None if same.source == file.source else f"same content as {same.source}"
-            tell(AddedFile(file.source, same.document_id, AddStatus.UNCHANGED, 0, reason))
-        return tuple(new.values())
+        sorting = Sorting(await self.list())
+        try:
+            for number, file in enumerate(files):
+                watch(AddStep(AddStage.READING, number, len(files), file.source))
+                # not on the thread of the index: reading a hostile file may take a minute
+                told = await asyncio.to_thread(sorting.take, file, reader)
+                if told is not None:
+                    tell(told)
+        finally:
+            reader.close()
+        for document, status, reason in sorting.recorded:
+            await self._statuses.enter([document], status, reason)
+        return tuple(sorting.new.values())
 
-    async def _index_all(self, documents: Sequence[Document]) -> AsyncGenerator[Document, None]:
+    async def _index_all(
+        self, documents: Sequence[Document], watch: Callable[[AddStep], None]
+    ) -> AsyncGenerator[Document, None]:
         """Index documents, a few at a time, and yield each in order when it can be found."""
         ahead: deque[tuple[Document, asyncio.Task[None]]] = deque()
+        done, total = 0, sum(len(document.chunks) for document in documents)
+
+        def embedded(document: Document, passages: int) -> None:
+            nonlocal done
+            done += passages
+            watch(AddStep(AddStage.INDEXING, done, total, document.source))
+
         try:
             for document in documents:
-                ahead.append((document, asyncio.create_task(self._index_document(document))))
+                indexing = asyncio.create_task(self._index_document(document, embedded))
+                ahead.append((document, indexing))
                 if len(ahead) == _AHEAD:
                     yield await _first_done(ahead)
             while ahead:
@@ -307,12 +311,17 @@ class KnowledgeBase:
                 task.cancel()
             await asyncio.gather(*(task for _, task in ahead), return_exceptions=True)
 
-    async def _index_document(self, document: Document) -> None:
+    async def _index_document(
+        self, document: Document, embedded: Callable[[Document, int], None]
+    ) -> None:
         await self._statuses.enter([document], IndexStatus.PROCESSING)
         texts = await self._run(self._index.start, document)
-        vectors: Sequence[Sequence[float]] = ()
+        vectors: list[Sequence[float]] = []
         if self._embedder is not None and self._index.searches_meaning:
-            vectors = await self._embedder.embed_documents(texts)
+            for start in range(0, len(texts), _AT_ONCE):
+                part = texts[start : start + _AT_ONCE]
+                vectors += await self._embedder.embed_documents(part)
+                embedded(document, len(part))
             await self._run(self._index.keep_calibration, self._embedder.calibration)
         await self._run(self._index.finish, document, vectors)
         await self._statuses.enter([document], IndexStatus.INDEXED)

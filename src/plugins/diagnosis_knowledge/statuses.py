@@ -59,7 +59,10 @@ class Statuses:
         return tuple(sorted(known, key=lambda each: (each.source, each.document_id)))
 
     async def enter(
-        self, documents: Iterable[Document], status: IndexStatus, reason: str | None = None
+        self,
+        documents: Iterable[Document | KnownDocument],
+        status: IndexStatus,
+        reason: str | None = None,
     ) -> None:
         """Record the same of several documents.
 

@@ -16,8 +16,9 @@ from diagnosis.plugin import (
     EvidenceResult,
     Truncation,
 )
-from diagnosis_knowledge.base import AddedFile, KnowledgeBase
-from diagnosis_knowledge.documents import read_all
+from diagnosis_knowledge.adding import AddedFile
+from diagnosis_knowledge.base import KnowledgeBase
+from diagnosis_knowledge.documents import DocumentReader
 from diagnosis_knowledge.registry import StoredChunk
 from diagnosis_knowledge.settings import KnowledgeSettings
 
@@ -72,6 +73,7 @@ class LookupKnowledge:
         self._embedder = embedder
         self._documents = documents
         self._base: KnowledgeBase | None = None
+        self._reader: DocumentReader | None = None
         self._indexing: asyncio.Task[tuple[AddedFile, ...]] | None = None
         self._contents = ""
         self.timeout_s = settings.timeout_s
@@ -82,19 +84,27 @@ class LookupKnowledge:
         Raises:
             SourceError: the folder or a path cannot be used.
         """
-        given = await asyncio.to_thread(read_all, self._settings.paths)
-        self._base = base = await KnowledgeBase.open(
-            self._settings, self._embedder, self._documents
-        )
+        self._reader = reader = DocumentReader()
+        try:
+            given = await asyncio.to_thread(reader.read_all, self._settings.paths)
+            self._base = base = await KnowledgeBase.open(
+                self._settings, self._embedder, self._documents
+            )
+        except BaseException:
+            reader.close()
+            raise
         if given:
-            self._indexing = asyncio.create_task(base.add(self._settings.paths))
+            self._indexing = asyncio.create_task(base.add(self._settings.paths, reader=reader))
             self._contents = _describe((d.title, d.category) for d in given)
         else:
+            reader.close()
             documents = await base.list()
             self._contents = _describe((d.title, d.category) for d in documents if d.title)
 
     async def close(self) -> None:
         """Let go of the index; unfinished indexing of given paths is dropped."""
+        if self._reader is not None:
+            self._reader.close()
         indexing, self._indexing = self._indexing, None
         base, self._base = self._base, None
         if indexing is not None:

@@ -6,13 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from diagnosis_knowledge.chunking import (
-    CHUNK_BYTES,
-    FENCE_BYTES,
-    chunk_markdown,
-    chunk_plain,
-    first_heading,
-)
+from diagnosis_knowledge.chunking import CHUNK_BYTES, CODE_BYTES, Chunk, chunked
+from diagnosis_knowledge.readers.text_readers import read_markdown, read_plain
+
+
+def chunk_markdown(text: str, title: str) -> list[Chunk]:
+    return list(chunked(read_markdown(text).sections, title))
+
+
+def chunk_plain(text: str, title: str) -> list[Chunk]:
+    return list(chunked(read_plain(text).sections, title))
+
 
 CASES = {
     "a section is named by the headings above it": (
@@ -95,7 +99,7 @@ def test_a_long_chinese_paragraph_is_cut_after_sentences_and_nothing_is_lost() -
 def test_a_fence_longer_than_a_chunk_stays_whole() -> None:
     fence = "```\n" + "# not a heading\n\n" * 200 + "```"
     chunks = chunk_markdown(f"# A\nbefore\n\n{fence}\n\nafter", "T")
-    assert CHUNK_BYTES < len(fence.encode()) < FENCE_BYTES
+    assert CHUNK_BYTES < len(fence.encode()) < CODE_BYTES
     assert any(fence in chunk.text for chunk in chunks)
 
 
@@ -114,10 +118,10 @@ def test_every_chunk_is_bounded_and_no_visible_character_is_lost(text: str, time
     kept = "".join("".join(chunk.text.split()) for chunk in chunks)
     assert kept == "".join((text * times).split())
     markdown = chunk_markdown(text * times, "T")
-    assert all(len(chunk.text.encode()) <= FENCE_BYTES for chunk in markdown)
+    assert all(len(chunk.text.encode()) <= CODE_BYTES for chunk in markdown)
     assert all(chunk.text.strip() for chunk in markdown)
 
 
 def test_the_first_heading_is_the_first_of_level_one() -> None:
-    assert first_heading("## no\n\ntext\n\n# yes/no\n") == "yes/no"
-    assert first_heading("```\n# no\n```\n") is None
+    assert read_markdown("## no\n\ntext\n\n# yes/no\n").title == "yes/no"
+    assert read_markdown("```\n# no\n```\n").title is None

@@ -318,7 +318,8 @@ def test_knowledge_from_adding_to_removing(command: Command, place: Path) -> Non
     status = {file["source"].rpartition("/")[2]: file["status"] for file in json.loads(added.out)}
     assert status == {"pool.md": "ADDED", "broken.md": "FAILED"}
 
-    (document,) = json.loads(command("knowledge", "list", "--json").out)
+    broken, document = json.loads(command("knowledge", "list", "--json").out)
+    assert (broken["status"], broken["reason"]) == ("FAILED", "is a binary file")
     found = command("knowledge", "search", "database connection pool exhausted")
     assert found.status == 0
     assert "Raise the pool's size" in found.out or "pool is exhausted" in found.out
@@ -329,5 +330,6 @@ def test_knowledge_from_adding_to_removing(command: Command, place: Path) -> Non
 
     removed = command("knowledge", "remove", document["document_id"])
     assert (removed.status, removed.err) == (0, "")
+    assert command("knowledge", "remove", "broken.md").status == 0
     assert "empty" in command("knowledge", "list").out
     assert command("knowledge", "remove", document["document_id"]).status == 2
