@@ -79,16 +79,22 @@ class Sorting:
 
     def __init__(self, known: Iterable[KnownDocument]) -> None:
         """Take what is indexed already."""
+        known = tuple(known)
         indexed = [d for d in known if d.status is IndexStatus.INDEXED]
+        self._failed = {d.document_id for d in known} - {d.document_id for d in indexed}
         self._same: dict[str, KnownDocument | Document] = {d.sha256: d for d in indexed}
         self._versions = {d.document_id: d for d in indexed}
         self.new: dict[str, Document] = {}
         """What there is to index, by id."""
         self.recorded: list[tuple[Document | KnownDocument, IndexStatus, str | None]] = []
         """What became known of documents that are not indexed now."""
+        self.twins: dict[str, list[Document]] = {}
+        """Files with the content of a new document, by its id: told once that can be found."""
+        self.obsolete: list[str] = []
+        """Ids of documents that failed earlier, and whose content can be found as another's."""
 
     def take(self, file: SourceFile, reader: DocumentReader) -> AddedFile | None:
-        """Read a file; what is to be told of it at once, or None where it is new."""
+        """Read a file; what is to be told of it at once, or None where that is not known yet."""
         if file.document_id in self.new:
             reason = "another file of this call has the same name"
             return AddedFile(file.source, file.document_id, AddStatus.FAILED, 0, reason)
@@ -108,21 +114,35 @@ class Sorting:
             if own is not None and own.reason is not None:  # a newer version that is gone again
                 self.recorded.append((own, IndexStatus.INDEXED, None))
             return AddedFile(file.source, same.document_id, AddStatus.UNCHANGED)
-        other = f"same content as {same.source}"
-        return AddedFile(file.source, same.document_id, AddStatus.UNCHANGED, 0, other)
+        if isinstance(same, Document):
+            twin = _unread(file, loaded.sha256)
+            self.twins.setdefault(same.document_id, []).append(twin)
+            return None
+        if file.document_id in self._failed:
+            self.obsolete.append(file.document_id)
+        return same_content(file.source, same)
 
     def _record_failure(self, file: SourceFile, sha256: str, reason: str) -> None:
         # an earlier version goes on being found
         stands = file.document_id in self._versions
-        unread = Document(file.document_id, file.source, file.source, file.folder, sha256, ())
         status = IndexStatus.INDEXED if stands else IndexStatus.FAILED
-        self.recorded.append((unread, status, reason))
+        self.recorded.append((_unread(file, sha256), status, reason))
 
     def _with_content(self, loaded: LoadedFile) -> KnownDocument | Document | None:
         own = self._versions.get(loaded.file.document_id)
         # a file that now equals another one still replaces what was indexed of it
         changed = own is not None and own.sha256 != loaded.sha256
         return None if changed else self._same.get(loaded.sha256)
+
+
+def same_content(source: str, other: KnownDocument | Document) -> AddedFile:
+    """What is told of a file whose content can be found already, as another's."""
+    reason = f"same content as {other.source}"
+    return AddedFile(source, other.document_id, AddStatus.UNCHANGED, 0, reason)
+
+
+def _unread(file: SourceFile, sha256: str) -> Document:
+    return Document(file.document_id, file.source, file.source, file.folder, sha256, ())
 
 
 def skipped_files(found: Survey) -> Sequence[AddedFile]:

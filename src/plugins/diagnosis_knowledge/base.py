@@ -25,6 +25,7 @@ from diagnosis_knowledge.adding import (
     AddStep,
     Sorting,
     missing_files,
+    same_content,
     skipped_files,
 )
 from diagnosis_knowledge.documents import Document, DocumentReader, SourceFile, Survey, survey
@@ -248,12 +249,13 @@ class KnowledgeBase:
         tell: Callable[[AddedFile], None],
         watch: Callable[[AddStep], None],
     ) -> None:
-        documents = await self._new_documents(found.files, reader, tell, watch)
+        sorted_out = await self._new_documents(found.files, reader, tell, watch)
+        documents, twins = tuple(sorted_out.new.values()), sorted_out.twins
         for file in skipped_files(found):
             tell(file)
         replaced = {d.document_id for d in await self.list() if d.chunks}
         async with (
-            self._unfinished(documents),
+            self._unfinished([*documents, *(twin for some in twins.values() for twin in some)]),
             aclosing(self._index_all(documents, watch)) as indexed,
         ):
             async for document in indexed:
@@ -261,6 +263,9 @@ class KnowledgeBase:
                 done = AddStatus.REPLACED if again else AddStatus.ADDED
                 count = len(document.chunks)
                 tell(AddedFile(document.source, document.document_id, done, count, document.note))
+                for twin in twins.get(document.document_id, ()):
+                    await self._statuses.forget(twin.document_id)
+                    tell(same_content(twin.source, document))
         for file in await self._run(missing_files, self._index.registry, await self.list(), found):
             tell(file)
 
@@ -270,7 +275,7 @@ class KnowledgeBase:
         reader: DocumentReader,
         tell: Callable[[AddedFile], None],
         watch: Callable[[AddStep], None],
-    ) -> tuple[Document, ...]:
+    ) -> Sorting:
         """Read the files; tell at once of those that need no indexing or cannot be."""
         sorting = Sorting(await self.list())
         try:
@@ -284,7 +289,9 @@ class KnowledgeBase:
             reader.close()
         for document, status, reason in sorting.recorded:
             await self._statuses.enter([document], status, reason)
-        return tuple(sorting.new.values())
+        for document_id in sorting.obsolete:
+            await self._statuses.forget(document_id)
+        return sorting
 
     async def _index_all(
         self, documents: Sequence[Document], watch: Callable[[AddStep], None]

@@ -21,6 +21,7 @@ from diagnosis.plugin import (
 )
 from diagnosis.storage.late import LateDocuments
 from diagnosis_knowledge.base import AddStatus, KnowledgeBase
+from diagnosis_knowledge.documents import find_files
 from diagnosis_knowledge.registry import PublishedDocument
 from diagnosis_knowledge.settings import REGISTRY_NAME, KnowledgeSettings
 from diagnosis_knowledge.statuses import INTERRUPTED, LOST, Statuses
@@ -204,6 +205,74 @@ async def test_a_registry_that_fails_at_any_moment_leaves_the_index_whole(
         for end in ((S.INDEXED, 1), (S.FAILED, 0))
     }
     assert {f.status for f in await base.add([documents])} <= {AddStatus.ADDED, AddStatus.UNCHANGED}
+    await base.close()
+    assert await listed(settings, word_embedder, registry) == BOTH
+
+
+# --- files of the same content ---------------------------------------------------------------
+
+
+class Breaks:
+    """Embeds nothing that speaks of the pool, until it is mended."""
+
+    name, dimensions = "breaks", 2
+    mended = False
+
+    async def embed_documents(self, texts: Sequence[str]) -> list[list[float]]:
+        if not self.mended and any("pool" in text for text in texts):
+            raise SourceError("The model is broken.", "Mend it.")
+        return [[1.0, 0.1] for _ in texts]
+
+    async def embed_query(self, text: str) -> list[float]:
+        return [1.0, 0.1]
+
+
+async def test_a_file_of_the_same_content_as_one_that_fails_is_not_lost(
+    settings, registry, documents
+) -> None:
+    shutil.copy(documents / "pool.md", documents / "twin.md")
+    model, told = Breaks(), []
+    base = await KnowledgeBase.open(settings, model, registry)
+    with pytest.raises(SourceError, match="The model is broken"):
+        await base.add([documents], told.append)
+    assert "twin.md" not in {file.source for file in told}
+    states = {d.source: (d.status, d.reason) for d in await base.list()}
+    failed = (S.FAILED, "indexing failed; add the file again")
+    assert (states["pool.md"], states["twin.md"]) == (failed, failed)
+    (documents / "pool.md").unlink()
+    model.mended = True
+    report = {file.source: file.status for file in await base.add([documents / "twin.md"])}
+    assert report == {"twin.md": AddStatus.ADDED}
+    await base.close()
+
+
+async def test_a_file_of_the_same_content_is_told_once_the_other_can_be_found(
+    settings, registry, documents, word_embedder
+) -> None:
+    shutil.copy(documents / "pool.md", documents / "twin.md")
+    told = []
+    base = await KnowledgeBase.open(settings, word_embedder, registry)
+    await base.add([documents], told.append)
+    assert [(file.source, file.status, file.reason) for file in told][-2:] == [
+        ("pool.md", AddStatus.ADDED, None),
+        ("twin.md", AddStatus.UNCHANGED, "same content as pool.md"),
+    ]
+    assert {d.source for d in await base.list()} == {"disk.md", "pool.md"}
+    await base.close()
+    assert await listed(settings, word_embedder, registry) == BOTH
+
+
+async def test_what_failed_and_can_be_found_as_another_is_no_longer_listed(
+    settings, registry, documents, word_embedder
+) -> None:
+    base = await KnowledgeBase.open(settings, word_embedder, registry)
+    await base.add([documents])
+    shutil.copy(documents / "pool.md", documents / "twin.md")
+    [twin] = find_files([documents / "twin.md"])
+    failed = DocumentRecord(twin.document_id, "twin.md", NEW, S.FAILED, INTERRUPTED)
+    await registry.record(base._statuses._index, [failed])
+    [report] = await base.add([documents / "twin.md"])
+    assert (report.status, report.reason) == (AddStatus.UNCHANGED, "same content as pool.md")
     await base.close()
     assert await listed(settings, word_embedder, registry) == BOTH
 
