@@ -25,7 +25,7 @@ from diagnosis_knowledge.readers.kinds import (
     kind_of,
     why_unsupported,
 )
-from diagnosis_knowledge.readers.process import UNREAD, ReadingProcess
+from diagnosis_knowledge.readers.process import ReadingProcess, unread
 from diagnosis_knowledge.readers.sections import DocumentUnreadable, Extract
 from diagnosis_knowledge.readers.text_readers import read_markdown, read_plain
 
@@ -185,7 +185,7 @@ class DocumentReader:
             DocumentUnreadable: there are too many, or the file cannot be read.
         """
         if self._process.is_closed:
-            raise UNREAD
+            raise unread()
         try:
             with file.path.open("rb") as stream:
                 content = stream.read(LARGEST_FILE_BYTES + 1)

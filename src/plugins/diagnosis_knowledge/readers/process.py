@@ -14,14 +14,16 @@ from diagnosis_knowledge.readers.kinds import Kind
 from diagnosis_knowledge.readers.sections import Block, DocumentUnreadable, Extract, Section
 from diagnosis_knowledge.readers.worker import OUT_OF_MEMORY_STATUS, READING_BYTES, READING_S
 
-UNREAD = DocumentUnreadable("was not read: reading has ended", "Add it again.")
-"""Whatever comes after `close`."""
-
 _DEATHS = {
     -signal.SIGALRM: f"takes longer than {READING_S} s to read",
     OUT_OF_MEMORY_STATUS: f"takes more than {READING_BYTES // 1024**3} GiB of memory to read",
     -signal.SIGKILL: "took too much memory to read",
 }
+
+
+def unread() -> DocumentUnreadable:
+    """What comes of every document after `close`."""
+    return DocumentUnreadable("was not read: reading has ended", "Add it again.")
 
 
 class ReadingProcess:
@@ -84,7 +86,7 @@ class ReadingProcess:
     def _running(self) -> subprocess.Popen[bytes]:
         with self._lock:
             if self._closed:
-                raise UNREAD
+                raise unread()
             if self._process is None:
                 self._process = _started()
             return self._process
@@ -93,7 +95,7 @@ class ReadingProcess:
         status = process.wait()
         with self._lock:
             if self._closed:
-                return UNREAD
+                return unread()
             self._end()
         reason = _DEATHS.get(status, f"cannot be read: its reader ended with status {status}")
         return DocumentUnreadable(reason, "Split it, or convert it to text.")
