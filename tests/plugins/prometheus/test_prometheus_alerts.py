@@ -278,7 +278,7 @@ async def test_one_server_that_cannot_be_read_is_told(
         "shape": http({"status": "success", "data": {"alerts": [{"state": "firing"}]}}),
         "hangs": lambda _: asyncio.sleep(60),
     }[how]
-    ask = await open_tool(scripted.url, scripted.url, kind=AlertsTool, timeout_s=0.5)
+    ask = await open_tool(scripted.url, scripted.url, kind=AlertsTool, timeout_s=2)
     result = await ask(context=now)
     assert len(result.items) == 1
     assert (result.matched, result.truncated) == (None, Truncation.SCAN)
