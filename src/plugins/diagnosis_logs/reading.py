@@ -147,7 +147,8 @@ def _whole_line(line: bytes, dropped: int) -> str:
 def _decode(raw: bytes) -> str:
     text = raw.decode("utf-8", errors="replace")
     # a trailing \r is half of a line end whose \n was split off
-    text = (text + "\n").replace("\r\n", "\n")[:-1]
+    if "\r" in text:
+        text = (text + "\n").replace("\r\n", "\n")[:-1]
     return text.replace("\0", "\ufffd") if "\0" in text else text
 
 
