@@ -78,7 +78,7 @@ class _Words(dict[str, str]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.before_kept = set(_SIGNS)
+        self.before_kept: set[str] = set(_SIGNS)
         self._outlines: dict[str, str] = {}
 
     def __missing__(self, word: str) -> str:
