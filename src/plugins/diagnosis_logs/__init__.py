@@ -33,11 +33,12 @@ def diagnosis_register_evidence_tools(
     del services  # none is needed
     if not settings.paths and not settings.sources:
         return []
+    from diagnosis_logs.checking import check_sources
     from diagnosis_logs.sources import LogSources
     from diagnosis_logs.tool import QueryLogs
 
     sources = LogSources(settings)
-    sources.check()
+    check_sources(sources)
     return [QueryLogs(settings, sources)]
 
 

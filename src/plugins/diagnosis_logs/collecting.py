@@ -23,7 +23,7 @@ class Origin:
     Attributes:
         source: the name of its set, as a request may give it.
         file: its own name; the same where a source is one file.
-        order: its place in the set, 0 for the oldest.
+        order: its place in the set: the older, the smaller; the same after a rotation.
         by_offset: whether records are placed by byte and not by line.
     """
 
@@ -65,8 +65,9 @@ class Place:
 
     @property
     def identity(self) -> str:
-        """One string for it, the same in every mode."""
-        return f"{self.origin.file}{f'@{self.at}' if self.line is None else f':{self.line}'}"
+        """One string for it, the same in every mode, and however often the set is rotated."""
+        place = f"@{self.at}" if self.line is None else f":{self.line}"
+        return f"{self.origin.source}#{self.origin.order}{place}"
 
     def fields(self) -> dict[str, JsonValue]:
         """How an item tells it."""

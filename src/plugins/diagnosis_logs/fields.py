@@ -13,7 +13,7 @@ from diagnosis_logs.blocks import object_of
 from diagnosis_logs.containers import unwrap, unwrap_bare
 from diagnosis_logs.levels import Level, level_of_first_word, level_of_text
 from diagnosis_logs.records import Record
-from diagnosis_logs.services import service_of_text
+from diagnosis_logs.services import service_of_file_name, service_of_text
 from diagnosis_logs.shapes import RecordStarts, Shape
 from diagnosis_logs.structured import (
     Fields,
@@ -25,8 +25,6 @@ from diagnosis_logs.structured import (
 )
 from diagnosis_logs.trouble import clearly_an_error
 
-_FILE_ENDING = re.compile(r"\.(?:log|jsonl?|ndjson|txt|out|err)(?=[.\-_]|$).*", re.IGNORECASE)
-_ROTATION = re.compile(r"(?:\.gz|[.-]\d+)+$")
 _SECOND_LINE_LEVEL = re.compile(r"[A-Z]{4,7}: |[\u4e00-\u9fff]{2,4}[:：] ")  # java.util.logging
 _SLOW_HEAD = re.compile(r"#|SET timestamp=|use \S+;", re.IGNORECASE)
 
@@ -42,11 +40,6 @@ _HEADING = re.compile(
     r"\s*(?:(?:trce|dbug|info|warn|fail|crit): [\w.+`<>-]{1,256}\[\d+\]|.*\[\[)\Z"
 )
 _XML_MESSAGE = re.compile(r"\s*<(?:log4j:)?[mM]essage>(?:<!\[CDATA\[)?(.*?)(?:\]\]>)?(?:</.*)?\Z")
-
-
-def service_of_file_name(name: str) -> str:
-    """The service a log file's name speaks of: `nova-api.log.1.gz` is `nova-api`."""
-    return _FILE_ENDING.sub("", _ROTATION.sub("", name)) or name
 
 
 class RecordFields:

@@ -6,7 +6,8 @@ import asyncio
 from dataclasses import dataclass
 
 from diagnosis.plugin import Health, SourceError
-from diagnosis_logs.sources import LogRoot, check_root
+from diagnosis_logs.checking import check_root
+from diagnosis_logs.sources import LogRoot
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from contextlib import ExitStack, suppress
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from itertools import pairwise
@@ -12,11 +13,11 @@ from threading import Lock
 
 from diagnosis_logs.collecting import Origin, Place
 from diagnosis_logs.keys import NO_NAMES, KeyNames
-from diagnosis_logs.reading import Unreadable, open_log, sample_of
+from diagnosis_logs.logfile import LogFile
+from diagnosis_logs.opening import LogText, open_log
 from diagnosis_logs.records import RECORD_LINES
 from diagnosis_logs.shapes import RecordStarts, Shape, learn_shape
 from diagnosis_logs.snapshot import Snapshot
-from diagnosis_logs.sources import LogFile
 
 # A format may change in the middle: looked at in places that stay the same while the file grows.
 _LATER_SAMPLES = (1 << 20, 1 << 24, 1 << 28)
@@ -31,7 +32,7 @@ class Part:
     Attributes:
         file: as it is configured.
         origin: how its places are told.
-        snapshot: the file, if any part of it can be read by itself; None for a packed one.
+        text: what it holds.
         shape: of its lines.
         head: lines of its beginning.
         first: the first instant of its head, None where it has none.
@@ -41,12 +42,17 @@ class Part:
 
     file: LogFile
     origin: Origin
-    snapshot: Snapshot | None
+    text: LogText
     shape: Shape
     head: list[str]
     first: int | None
     after: list[str] = field(default_factory=list)
     tail: list[str] = field(default_factory=list)
+
+    @property
+    def snapshot(self) -> Snapshot | None:
+        """The file, if any part of it can be read by itself; None for a packed one."""
+        return self.text.snapshot
 
     @property
     def stateful(self) -> bool:
@@ -64,8 +70,23 @@ class Part:
         return found[-count:]
 
     def starts(self, zone: tzinfo) -> RecordStarts:
-        """Recognises the beginnings of its records; has state: one for each reading."""
-        return starts_of(self.file, self.snapshot, self.shape, zone)
+        """Recognises the beginnings of its records; has state: one for each reading.
+
+        Args:
+            zone: of times that carry none, where the file's source has none of its own.
+        """
+        return RecordStarts(self.shape, self.file.zone or zone, self.text.modified)
+
+
+def open_text(file: LogFile, opened: ExitStack) -> LogText:
+    """Open a file.
+
+    Raises:
+        Binary: it is no text.
+        Unreadable: it cannot be read.
+    """
+    raw = open_log(file.path, file.beneath) if file.spool is None else file.spool.reopened()
+    return LogText(opened.enter_context(raw), file.encoding)
 
 
 def open_part(
@@ -75,7 +96,7 @@ def open_part(
 
     Args:
         file: which.
-        order: its place in its set, 0 for the oldest.
+        order: its place in its set.
         zone: of times that carry none.
         opened: closes it.
         limit: lines of its head to learn from.
@@ -83,33 +104,38 @@ def open_part(
     Raises:
         Unreadable: it cannot be read, or is binary.
     """
-    snapshot = None
-    if not packed(file):
-        snapshot = Snapshot(opened.enter_context(open_log(file.path)))
-    head = sample_of(file.path)[:limit]
-    later = later_lines(snapshot) if snapshot is not None else []
-    shape = shape_of(head + later, file.keys)
-    first = None
-    starts = starts_of(file, snapshot, shape, zone)
-    if shape.timed:
-        first = next((found for line in head if (found := starts.instant(line)) is not None), None)
-    origin = Origin(file.source, file.source, order, by_offset=snapshot is not None)
-    return Part(file, origin, snapshot, shape, head, first)
+    return part_of(file, open_text(file, opened), order, zone, limit=limit)
 
 
-def packed(file: LogFile) -> bool:
-    """Whether a file can be read from its beginning only."""
-    return file.path.suffix == ".gz"
+def part_of(
+    file: LogFile,
+    text: LogText,
+    order: int,
+    zone: tzinfo,
+    *,
+    limit: int = _HEAD_LINES,
+    others: Sequence[str] = (),
+) -> Part:
+    """A file that is open, with its shape learned.
 
-
-def starts_of(file: LogFile, snapshot: Snapshot | None, shape: Shape, zone: tzinfo) -> RecordStarts:
-    """Recognises the beginnings of a file's records.
-
-    Raises:
-        Unreadable: the file is gone.
+    Args:
+        file, text: the file.
+        order: its place in its set.
+        zone: of times that carry none.
+        limit: lines of its head to learn from.
+        others: lines of other files of its set, for a file of few.
     """
-    modified = _modified(file) if snapshot is None else snapshot.modified
-    return RecordStarts(shape, zone, modified)
+    head = text.head[:limit]
+    later = later_lines(text.snapshot) if text.snapshot is not None else []
+    shape = shape_of([*head, *later, *others], file.keys)
+    origin = Origin(file.source, file.name, order, by_offset=text.snapshot is not None)
+    part = Part(file, origin, text, shape, head, None)
+    if shape.timed:
+        starts = part.starts(zone)
+        part.first = next(
+            (found for line in head if (found := starts.instant(line)) is not None), None
+        )
+    return part
 
 
 def link(parts: list[Part], zone: tzinfo) -> None:
@@ -152,16 +178,6 @@ def around(snapshot: Snapshot, place: Place, count: int) -> tuple[list[str], lis
         if len(after) >= count:
             break
     return before, after[:count]
-
-
-def unchanged(part: Part) -> bool:
-    """Whether the path still leads to the file that was opened."""
-    if part.snapshot is None:
-        return True
-    with suppress(OSError):
-        status = part.file.path.stat()
-        return (status.st_dev, status.st_ino) == part.snapshot.identity
-    return False
 
 
 def later_lines(snapshot: Snapshot) -> list[str]:
@@ -211,10 +227,3 @@ def shape_of(sample: list[str], names: KeyNames = NO_NAMES) -> Shape:
         names: keys of structured lines to try before all others.
     """
     return _shapes.of(sample, names)
-
-
-def _modified(file: LogFile) -> int:
-    try:
-        return file.path.stat().st_mtime_ns // 1_000
-    except OSError as error:
-        raise Unreadable("gone") from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import tzinfo
 
 from diagnosis_logs.filters import TextFilter
@@ -41,6 +41,8 @@ class Coverage:
         failed: whether a file of it could not be read (to its end).
         reached: whether its reading began.
         read: whether all that the window may hold was read.
+        empty: whether there is nothing in it.
+        left_out: files of it that are not searched, and why.
         without_level: records of the window that were left out only because they have no level.
     """
 
@@ -53,7 +55,13 @@ class Coverage:
     failed: bool = False
     reached: bool = False
     read: bool = False
+    empty: bool = False
+    left_out: list[tuple[str, str]] = field(default_factory=list)
     without_level: int = 0
+
+    def leave_out(self, file: str, why: str) -> None:
+        """Note a file that is not searched."""
+        self.left_out.append((file, why))
 
     def saw(self, first: int | None, last: int | None) -> None:
         """Note times of a part."""

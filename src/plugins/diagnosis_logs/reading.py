@@ -1,24 +1,16 @@
-"""Reading a log file as blocks of lines: bounded memory, no crash on bad bytes, stops when told."""
+"""Reading a stream of bytes as blocks of lines: bounded memory, no crash on bad bytes."""
 
 from __future__ import annotations
 
 import codecs
-import gzip
-import os
-import stat
 import threading
 import time
-import zlib
 from collections.abc import Iterator
-from pathlib import Path
-from typing import BinaryIO
+
+from diagnosis_logs.packing import Readable
 
 BLOCK_BYTES = 65_536
 LINE_BYTES = 65_536
-SAMPLE_BYTES = 262_144
-# what compressed or compiled data has a tenth of, and text next to nothing
-_CONTROLS = bytes(byte for byte in range(32) if byte not in b"\t\n\v\f\r\x1b")
-_TEXT_PER_CONTROL = 100
 
 
 class ScanStopped(Exception):
@@ -53,58 +45,27 @@ class Halt:
 
 
 class Unreadable(Exception):
-    """The file cannot be read (to its end): gone, forbidden, not regular, or damaged."""
+    """The file cannot be read: gone, forbidden, not regular, or damaged from its beginning."""
 
 
 class Binary(Unreadable):
-    """The file holds NUL bytes and the like near its beginning: it is no text log."""
+    """The file is no text log, but an archive, a program or the like."""
 
 
-def open_log(path: Path) -> BinaryIO:
-    """Open a regular file; a link, a pipe or a device in its place is refused.
+def blocks_of(stream: Readable, halt: Halt, encoding: str = "utf-8") -> Iterator[list[str]]:
+    """Yield the lines of a stream, a block at a time, without their line ends.
 
-    Raises:
-        Unreadable: it cannot be opened, or it is not a regular file.
-    """
-    try:
-        # O_NONBLOCK: opening a pipe must not hang; it is without effect on a regular file
-        number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        raise Unreadable(error.strerror or "cannot be opened") from error
-    if not stat.S_ISREG(os.fstat(number).st_mode):
-        os.close(number)
-        raise Unreadable("not a regular file")
-    return os.fdopen(number, "rb", buffering=0)
-
-
-def read_blocks(path: Path, halt: Halt, *, start: int = 0) -> Iterator[list[str]]:
-    """Yield the lines of a file, a block at a time, without their line ends.
-
-    Bytes that are not UTF-8 and NULs are replaced by U+FFFD. A line longer than LINE_BYTES is cut
-    and says by how much.
+    Bytes that are not of the encoding and NULs are replaced by U+FFFD. A line longer than
+    LINE_BYTES is cut and says by how much.
 
     Args:
-        path: a plain file, or a gzip file (by its name).
+        stream: the bytes.
         halt: checked before each block.
-        start: for plain files only: the byte to begin at.
+        encoding: of the bytes; one in which byte 0x0A is always the end of a line.
 
     Raises:
-        Unreadable: the file cannot be read (to its end).
         ScanStopped: `halt` says so.
     """
-    with open_log(path) as raw:
-        raw.seek(start)
-        try:
-            if path.suffix == ".gz":
-                with gzip.GzipFile(fileobj=raw) as unpacked:
-                    yield from _lines(unpacked, halt)
-            else:
-                yield from _lines(raw, halt)
-        except (OSError, EOFError, zlib.error) as error:
-            raise Unreadable("damaged") from error
-
-
-def _lines(stream: BinaryIO | gzip.GzipFile, halt: Halt) -> Iterator[list[str]]:
     carry = b""  # the beginning of a line whose end is not read yet, at most LINE_BYTES of it
     dropped = 0  # bytes of that line beyond LINE_BYTES
     halt.check()
@@ -118,12 +79,12 @@ def _lines(stream: BinaryIO | gzip.GzipFile, halt: Halt) -> Iterator[list[str]]:
                 first, _, rest = block[:end].partition(b"\n")
                 had_rest = b"\n" in block[:end]
                 carry += first
-                lines = [_whole_line(carry, dropped)]
+                lines = [_whole_line(carry, dropped, encoding)]
                 if had_rest:
-                    lines += _decode(rest).split("\n")
+                    lines += decoded(rest, encoding).split("\n")
                 yield lines
             else:
-                yield _decode(block[:end]).split("\n")
+                yield decoded(block[:end], encoding).split("\n")
             carry, dropped = block[end + 1 :], 0
         if len(carry) > LINE_BYTES:
             dropped += len(carry) - LINE_BYTES
@@ -131,51 +92,23 @@ def _lines(stream: BinaryIO | gzip.GzipFile, halt: Halt) -> Iterator[list[str]]:
         halt.check()
         block = stream.read(BLOCK_BYTES)
     if carry:
-        yield [_whole_line(carry, dropped)]
+        yield [_whole_line(carry, dropped, encoding)]
 
 
-def _whole_line(line: bytes, dropped: int) -> str:
+def _whole_line(line: bytes, dropped: int, encoding: str) -> str:
     if len(line) > LINE_BYTES:
         dropped += len(line) - LINE_BYTES
         line = line[:LINE_BYTES]
-    text = _decode(line)
+    text = decoded(line, encoding)
     if not dropped:
         return text
     return f"{text.rstrip(chr(0xFFFD))} [line cut: {dropped:,} more bytes]"
 
 
-def _decode(raw: bytes) -> str:
-    text = raw.decode("utf-8", errors="replace")
+def decoded(raw: bytes, encoding: str) -> str:
+    """Some whole lines as text, without carriage returns; what is none, and NULs, is U+FFFD."""
+    text = raw.decode(encoding, errors="replace")
     # a trailing \r is half of a line end whose \n was split off
     if "\r" in text:
         text = (text + "\n").replace("\r\n", "\n")[:-1]
     return text.replace("\0", "\ufffd") if "\0" in text else text
-
-
-def _controls(raw: bytes) -> int:
-    return len(raw) - len(raw.translate(None, _CONTROLS))
-
-
-def sample_of(path: Path) -> list[str]:
-    """The first lines of a file, up to SAMPLE_BYTES.
-
-    Raises:
-        Binary: there are NULs in it, and more than one byte in a hundred is a control character.
-        Unreadable: the file cannot be read.
-    """
-    with open_log(path) as raw:
-        try:
-            if path.suffix == ".gz":
-                with gzip.GzipFile(fileobj=raw) as unpacked:
-                    head = unpacked.read(SAMPLE_BYTES)
-            else:
-                head = raw.read(SAMPLE_BYTES)
-        except (OSError, EOFError, zlib.error) as error:
-            raise Unreadable("damaged") from error
-    # a few come with a crash or a careless writer: such a log is read, they become U+FFFD
-    if b"\0" in head and _controls(head) * _TEXT_PER_CONTROL > len(head):
-        raise Binary("it holds NUL bytes")
-    lines = _decode(head).removeprefix("\ufeff").split("\n")
-    if len(head) >= SAMPLE_BYTES and len(lines) > 1:
-        lines.pop()  # its end is beyond the sample
-    return lines

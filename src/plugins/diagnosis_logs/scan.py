@@ -16,22 +16,27 @@ from diagnosis_logs.candidates import spans
 from diagnosis_logs.collecting import Collector, Match
 from diagnosis_logs.counting import HitCounter
 from diagnosis_logs.fields import RecordFields
-from diagnosis_logs.parts import Part, around, link, open_part, unchanged
+from diagnosis_logs.logfile import LogFile
+from diagnosis_logs.members import Relist, open_members
+from diagnosis_logs.parts import Part, around, link
 from diagnosis_logs.question import Coverage, Question
-from diagnosis_logs.reading import Binary, Halt, ScanStopped, Unreadable, read_blocks
+from diagnosis_logs.reading import Halt, ScanStopped, Unreadable
 from diagnosis_logs.record_reader import Begin, RecordReader
 from diagnosis_logs.records import Record, read_records, with_times
 from diagnosis_logs.request import Window
 from diagnosis_logs.seeking import DISORDER, SMALL_BYTES, NotOrdered, TimeIndex, TimeRange
 from diagnosis_logs.snapshot import Snapshot
-from diagnosis_logs.sources import LogFile
 
 # In larger files a line is told by its offset: its number would take a reading of all before it.
 NUMBERED_BYTES = 256 << 20
 
 
 def scan(
-    files: list[LogFile], question: Question, collector: Collector, halt: Halt
+    files: list[LogFile],
+    question: Question,
+    collector: Collector,
+    halt: Halt,
+    relist: Relist | None = None,
 ) -> list[Coverage]:
     """Search sources one after the other.
 
@@ -40,10 +45,11 @@ def scan(
         question: what to search for.
         collector: takes what is found.
         halt: ends the search.
+        relist: lists the files of a source anew, where they were rotated meanwhile.
 
     Returns:
-        One coverage for each source that is a log, in order; those that failed, or that time did
-        not reach, have `read` False. A binary file in a folder is no log.
+        One coverage for each source, in order; those that failed, or that time did not reach, have
+        `read` False.
     """
     sources = [list(group) for _, group in groupby(files, key=lambda file: file.source)]
     coverages = [Coverage(members[0].source) for members in sources]
@@ -51,10 +57,11 @@ def scan(
         for members, coverage in zip(sources, coverages, strict=True):
             halt.check()
             with ExitStack() as opened:
-                _SourceScan(question, collector, halt, coverage).scan(members, opened)
+                parts = open_members(members, question.zone, coverage, opened, halt, relist)
+                _SourceScan(question, collector, halt, coverage).scan(parts)
     except ScanStopped:
         pass  # what was found so far is told as such: the coverages say what was not read
-    return [coverage for coverage in coverages if coverage.log]
+    return coverages
 
 
 class _SourceScan:
@@ -69,15 +76,15 @@ class _SourceScan:
         self._start, self._end = window.start, window.end
         self._earliest = window.before.start if collector.with_earlier else window.start
 
-    def scan(self, members: list[LogFile], opened: ExitStack) -> None:
-        """Search the files of one source."""
+    def scan(self, parts: list[Part]) -> None:
+        """Search the files of one source, the oldest first."""
         coverage = self._coverage
-        parts = self._open(members, opened)
         if not parts:
             return
         link(parts, self._question.zone)
         coverage.timed = any(part.shape.timed for part in parts)
         coverage.reached = True
+        coverage.empty = all(part.text.empty for part in parts)
         complete = True
         elsewhere = self._elsewhere(parts)
         for number, part in enumerate(parts):
@@ -91,42 +98,11 @@ class _SourceScan:
                     self._stream(part, following)
                 else:
                     self._plain(part, part.snapshot)
-                    complete = complete and part.snapshot.intact
                     self._settle(part, part.snapshot, before, following)
+                complete = complete and part.text.intact
             except Unreadable:
                 coverage.failed = True
         coverage.read = complete and not coverage.failed
-
-    def _open(self, members: list[LogFile], opened: ExitStack) -> list[Part]:
-        """Open all files of the source before any is read: a rotation must not hide one."""
-        coverage = self._coverage
-        parts: list[Part] = []
-        binary = 0
-        for order, file in enumerate(members):
-            self._halt.check()
-            try:
-                part = open_part(file, order, self._question.zone, opened)
-            except Binary:
-                binary += 1
-                coverage.failed = coverage.failed or not file.in_folder
-            except Unreadable:
-                coverage.failed = True
-            else:
-                parts.append(part)
-        if binary == len(members):
-            coverage.log = not all(file.in_folder for file in members)
-            coverage.failed = True
-        if len(members) > 1 and not all(map(unchanged, parts)):
-            coverage.failed = True  # rotated while it was opened: some lines may be missing
-        seen: set[tuple[int, int]] = set()
-        once = []
-        for part in parts:
-            identity = None if part.snapshot is None else part.snapshot.identity
-            if identity is None or identity not in seen:
-                once.append(part)
-            if identity is not None:
-                seen.add(identity)
-        return once
 
     def _elsewhere(self, parts: list[Part]) -> set[int]:
         """The packed parts that cannot hold a record of the window, by the times around them."""
@@ -147,8 +123,8 @@ class _SourceScan:
         collector = self._collector
         starts = part.starts(self._question.zone)
         if part.shape.in_order_only:
-            starts.rehearse(read_blocks(part.file.path, self._halt))
-        blocks = read_blocks(part.file.path, self._halt)
+            starts.rehearse(part.text.blocks(self._halt))
+        blocks = part.text.blocks(self._halt)
         if collector.neighbours:
             collector.skipped()
             blocks = self._with_tail(part, blocks)

@@ -8,15 +8,19 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from itertools import groupby
 
+from diagnosis_logs.checking import check_sources
+from diagnosis_logs.logfile import LogFile
 from diagnosis_logs.parts import Part, open_part
-from diagnosis_logs.reading import Halt, Unreadable, read_blocks
+from diagnosis_logs.reading import Halt, ScanStopped, Unreadable
 from diagnosis_logs.settings import LogsSettings
-from diagnosis_logs.sources import LogFile, LogSources
+from diagnosis_logs.sources import LogSources
 from diagnosis_logs.timestamps import from_instant
 
 _TAIL_BYTES = 65_536
 # Packed files have no tail that can be read by itself; larger ones are not unpacked for a summary.
 SUMMARY_PACKED_BYTES = 4 << 20
+# A file that must be read from its beginning tells no last time if that takes longer.
+_PATIENCE_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,7 @@ def span_of(file: LogFile, zone: tzinfo, *, packed_limit: int | None = None) -> 
             return Span(None, None, zoned=True)
         first, last = part.first, None
         if part.shape.in_order_only or part.snapshot is None:
-            if packed_limit is None or file.path.stat().st_size <= packed_limit:
+            if packed_limit is None or part.text.size <= packed_limit:
                 first, last = _ends(part, zone)
         else:
             size = part.snapshot.size
@@ -89,20 +93,24 @@ def _ends(part: Part, zone: tzinfo) -> tuple[int | None, tuple[int, str] | None]
     """The same of a file that must be read in order, with its first time."""
 
     def blocks() -> Iterator[list[str]]:
-        return _tail(part, 0) if part.snapshot else read_blocks(part.file.path, Halt())
+        return _tail(part, 0) if part.snapshot else part.text.blocks(halt)
 
+    halt = Halt(_PATIENCE_S)
     starts = part.starts(zone)
-    if part.shape.in_order_only:
-        starts.rehearse(blocks())
     first: int | None = None
     latest: tuple[int, str] | None = None
-    for block in blocks():
-        for line in block:
-            instant = starts.instant(line)
-            if instant is not None:
-                first = instant if first is None else first
-                if latest is None or instant > latest[0]:
-                    latest = instant, line
+    try:
+        if part.shape.in_order_only:
+            starts.rehearse(blocks())
+        for block in blocks():
+            for line in block:
+                instant = starts.instant(line)
+                if instant is not None:
+                    first = instant if first is None else first
+                    if latest is None or instant > latest[0]:
+                        latest = instant, line
+    except ScanStopped:
+        return part.first, None
     return first, latest
 
 
@@ -120,8 +128,8 @@ def latest_time(settings: LogsSettings, zone: tzinfo) -> datetime | None:
         SourceError: a configured path cannot be used.
     """
     sources = LogSources(settings)
-    sources.check()
-    files, _ = sources.files()
+    check_sources(sources)
+    files = sources.files().files
     latest: Span | None = None
     for file in files:
         try:
@@ -140,7 +148,7 @@ def describe_sources(sources: LogSources, settings: LogsSettings, most_bytes: in
 
     Times that carry no zone are shown without one unless the settings name it.
     """
-    files, complete = sources.files()
+    files, complete, _ = sources.files()
     groups = [list(group) for _, group in groupby(files, key=lambda file: file.source)]
     lines = ["Sources (first to last time):"]
     left = most_bytes - len(lines[0]) - 40
@@ -169,12 +177,17 @@ def _described(members: list[LogFile], settings: LogsSettings) -> str:
     last = max((span.last for span in spans if span.last is not None), default=None)
     if first is None:
         return "no times"
-    known = settings.zone is not None or all(span.zoned for span in spans)
+    zone = members[0].zone or settings.zone_or(UTC)
+    known = (
+        settings.zone is not None
+        or members[0].zone is not None
+        or all(span.zoned for span in spans)
+    )
 
     def shown(instant: int | None) -> str:
         if instant is None:
             return "?"
-        moment = from_instant(instant, settings.zone_or(UTC))
+        moment = from_instant(instant, zone)
         return (moment if known else moment.replace(tzinfo=None)).isoformat(timespec="seconds")
 
     return f"{shown(first)} to {shown(last)}{'' if known else ' (run zone)'}"

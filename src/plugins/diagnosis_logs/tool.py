@@ -21,7 +21,8 @@ from diagnosis_logs.collecting import Collector
 from diagnosis_logs.cursor import read_cursor, write_cursor
 from diagnosis_logs.filters import text_filter
 from diagnosis_logs.histogram import HistogramCollector
-from diagnosis_logs.page import page_of
+from diagnosis_logs.logfile import LogFile
+from diagnosis_logs.page import page_of, shortened
 from diagnosis_logs.question import Coverage, Question
 from diagnosis_logs.reading import Halt
 from diagnosis_logs.request import LogQuery, Window, window_of
@@ -41,6 +42,8 @@ _DESCRIPTION = (
 )
 _DESCRIBED_BYTES = 1_024
 _SOURCES_SHOWN = 20
+_LEFT_OUT_SHOWN = 10
+_NAME_CHARACTERS = 120
 
 
 class QueryLogs:
@@ -110,12 +113,20 @@ class QueryLogs:
         collector: Collector,
         halt: Halt,
     ) -> EvidenceResult:
-        files, complete = self._sources.files()
+        files, complete, left_out = self._sources.files()
         if request.source is not None:
             files = named(files, request.source)
             if not files and complete:
                 raise SourceNotFound(request.source)
-        coverages = scan(files, question, collector, halt)
+            left_out = []
+
+        def relist(source: str) -> list[LogFile]:
+            members = self._sources.members(source)
+            return members if request.source is None else named(members, request.source)
+
+        coverages = scan(files, question, collector, halt, relist)
+        left_out = [*left_out, *(each for coverage in coverages for each in coverage.left_out)]
+        coverages = [coverage for coverage in coverages if coverage.log]
         if all(coverage.failed and not coverage.reached for coverage in coverages):
             raise SourceUnavailable("no log file can be read")
         searched_all = (
@@ -123,8 +134,9 @@ class QueryLogs:
         )
         scope = _scope(request, question.window, context.zone, coverages)
         scope |= collector.scope()
-        if left_out := sum(coverage.without_level for coverage in coverages):
-            scope["lines_without_level_left_out"] = left_out
+        if without_level := sum(coverage.without_level for coverage in coverages):
+            scope["lines_without_level_left_out"] = without_level
+        scope |= _left_out_scope(left_out)
         items = collector.items(context.zone)
         page = page_of(items, scope, request.limit, context.byte_budget)
         if page.last is not None:
@@ -185,10 +197,24 @@ def _source_scope(coverage: Coverage, zone: tzinfo) -> dict[str, JsonValue]:
     }
     if not coverage.read:
         scope["searched"] = "in part" if coverage.reached else "no"
+    elif coverage.empty:
+        scope["searched"] = "whole: it is empty"
     elif not coverage.timed:
         scope["searched"] = "whole: its lines carry no time"
     elif not coverage.ordered:
         scope["searched"] = "whole: its lines are not in order of time"
+    return scope
+
+
+def _left_out_scope(left_out: list[tuple[str, str]]) -> dict[str, JsonValue]:
+    """The files that are not searched, and why."""
+    scope: dict[str, JsonValue] = {}
+    if shown := left_out[:_LEFT_OUT_SHOWN]:
+        scope["files_left_out"] = [
+            {"file": shortened(file, _NAME_CHARACTERS), "why": why} for file, why in shown
+        ]
+    if len(left_out) > len(shown):
+        scope["more_files_left_out"] = len(left_out) - len(shown)
     return scope
 
 

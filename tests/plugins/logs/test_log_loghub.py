@@ -13,7 +13,8 @@ import pytest
 from diagnosis.plugin import EvidenceResult
 from diagnosis_logs import LogsSettings, latest_time
 from diagnosis_logs.fields import RecordFields
-from diagnosis_logs.reading import Halt, read_blocks, sample_of
+from diagnosis_logs.opening import LogText, open_log
+from diagnosis_logs.reading import Halt
 from diagnosis_logs.records import read_records
 from diagnosis_logs.shapes import RecordStarts, learn_shape
 from diagnosis_logs.timestamps import from_instant, to_instant
@@ -59,9 +60,12 @@ def test_every_line_is_a_record_with_its_time_and_level(
     name: str, first: str, last: str, levels: dict[str | None, int]
 ) -> None:
     path = LOGHUB / f"{name}_2k.log"
-    shape = learn_shape(sample_of(path))
+    with open_log(path) as file:
+        text = LogText(file)
+        lines = list(text.blocks(Halt()))
+    shape = learn_shape(text.head)
     starts = RecordStarts(shape, UTC, to_instant(datetime(2006, 9, 1, tzinfo=UTC)))
-    records = list(read_records(read_blocks(path, Halt()), starts))
+    records = list(read_records(lines, starts))
     fields = RecordFields(shape, "file")
     assert len(records) == 2_000
     instants = [record.instant for record in records]
@@ -111,4 +115,5 @@ async def test_the_half_hour_up_to_the_last_line_of_all_seven(ask: Ask) -> None:
 
 
 def test_the_notice_of_the_collection_is_not_a_log_with_times() -> None:
-    assert not learn_shape(sample_of(LOGHUB / "LICENSE")).timed
+    with open_log(LOGHUB / "LICENSE") as file:
+        assert not learn_shape(LogText(file).head).timed

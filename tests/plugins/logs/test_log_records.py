@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from diagnosis.plugin import EvidenceResult, Truncation
-from diagnosis_logs.reading import BLOCK_BYTES, LINE_BYTES, Halt, read_blocks
+from diagnosis_logs.opening import LogText, open_log
+from diagnosis_logs.reading import BLOCK_BYTES, LINE_BYTES, Halt
 
 Ask = Callable[..., Awaitable[EvidenceResult]]
 Write = Callable[..., Path]
@@ -27,7 +28,8 @@ Caused by: java.net.ConnectException: Connection refused
 
 
 def lines_of(path: Path) -> list[str]:
-    return [line for block in read_blocks(path, Halt()) for line in block]
+    with open_log(path) as file:
+        return [line for block in LogText(file).blocks(Halt()) for line in block]
 
 
 def texts(result: EvidenceResult) -> list[object]:

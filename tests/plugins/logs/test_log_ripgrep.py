@@ -15,7 +15,8 @@ from diagnosis.plugin import EvidenceResult
 from diagnosis_logs import ripgrep
 from diagnosis_logs.candidates import RIPGREP_BYTES, spans
 from diagnosis_logs.filters import TextFilter, text_filter
-from diagnosis_logs.reading import LINE_BYTES, Halt, ScanStopped, open_log
+from diagnosis_logs.opening import open_log
+from diagnosis_logs.reading import LINE_BYTES, Halt, ScanStopped
 from diagnosis_logs.request import LogQuery
 from diagnosis_logs.snapshot import Snapshot
 
