@@ -14,6 +14,7 @@ import os
 import shutil
 import socket
 import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,6 +63,7 @@ def pytest_configure() -> None:
         foreign = name.startswith(FOREIGN_PREFIXES) and not name.startswith(KEPT_PREFIXES)
         if foreign or name in FOREIGN_NAMES:
             del os.environ[name]
+    os.environ["XDG_DATA_HOME"] = str(Path(tempfile.gettempdir()) / "no-data" / str(os.getpid()))
 
 
 def pytest_collection_finish() -> None:
@@ -109,6 +111,15 @@ def unanswered(url: str) -> str | None:
         # Never the URL: it may hold a password.
         return f"nothing answers at {address.hostname}:{address.port} ({error})"
     return None
+
+
+@pytest.fixture(autouse=True)
+def own_data_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch):
+    """Knowledge and records in the default place are the test's own, and gone with it."""
+    folder = tmp_path_factory.getbasetemp() / "data-home"
+    monkeypatch.setenv("XDG_DATA_HOME", str(folder))
+    yield
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")

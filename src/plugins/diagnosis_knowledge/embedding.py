@@ -31,6 +31,8 @@ class OfflineEmbedder:
         Raises:
             ImportError, OSError, ValueError: what it needs is not installed, or not as expected.
         """
+        # Read on import; without it the runtime reports to its maker and leaves an id on the disk.
+        os.environ["ORT_DISABLE_TELEMETRY"] = "1"
         import onnxruntime
 
         weights = load_weights()

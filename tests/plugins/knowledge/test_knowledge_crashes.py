@@ -63,6 +63,11 @@ asyncio.run(main(*sys.argv[1:]))
 """
 
 
+def unmeasured() -> dict[str, str]:
+    """The environment without a measurement of coverage, which would need the disk as well."""
+    return {name: value for name, value in os.environ.items() if "COVERAGE" not in name}
+
+
 def text_of(number: int, version: int) -> str:
     sections = "".join(
         f"## Part {part}\n\nword{number}x{part}version{version} tells of it.\n\n"
@@ -91,6 +96,7 @@ class Place:
             [sys.executable, "-c", ADD, str(self.settings.folder), str(self.database),
              str(self.documents), str(limit)],
             cwd=Path(__file__).parents[3],
+            env=unmeasured(),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -252,7 +258,7 @@ def command(place: Place, *arguments: str, limit: int | None = None, mortal: boo
     return subprocess.run(
         program,
         env={
-            **os.environ,
+            **unmeasured(),
             "DIAGNOSIS_STORAGE__FILE": str(place.database),
             "DIAGNOSIS_PLUGINS__KNOWLEDGE__FOLDER": str(place.settings.folder),
         },

@@ -36,7 +36,7 @@ def test_without_a_url_there_is_no_tool(manager: pluggy.PluginManager) -> None:
         settings=settings, services=PluginServices()
     )
     assert registered == [[]]
-    assert hooks.diagnosis_describe_health(settings=settings) == [[]]
+    assert hooks.diagnosis_describe_health(settings=settings, services=PluginServices()) == [[]]
 
 
 def test_with_a_url_there_is_one_tool(manager: pluggy.PluginManager) -> None:

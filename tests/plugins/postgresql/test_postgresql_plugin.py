@@ -34,7 +34,9 @@ def test_without_a_url_there_is_no_tool(manager: pluggy.PluginManager) -> None:
         settings=settings, services=PluginServices()
     )
     assert registered == [[]]
-    assert manager.hook.diagnosis_describe_health(settings=settings) == [[]]
+    assert manager.hook.diagnosis_describe_health(settings=settings, services=PluginServices()) == [
+        []
+    ]
 
 
 def test_with_a_url_there_is_one_tool(manager: pluggy.PluginManager) -> None:
