@@ -266,12 +266,25 @@ def test_the_same_question_in_other_spacing_is_the_same_lookup() -> None:
     assert one != tool.normalise(KnowledgeRequest(query="disk full", top_k=1))
 
 
-async def test_the_tool_keeps_the_contract_of_evidence_tools(runbooks, word_embedder) -> None:
-    tool = LookupKnowledge(KnowledgeSettings(paths=(runbooks,)), word_embedder)
-    await check_evidence_tool(
+async def test_the_tool_keeps_the_contract_of_evidence_tools(
+    runbooks, word_embedder, tmp_path
+) -> None:
+    many = tmp_path / "many"
+    many.mkdir()
+    for number in range(12):
+        text = f"the backlog of the queue grows {number} " * 60
+        (many / f"{number}.md").write_text(f"# Backlog {number}\n\n{text}\n")
+    tool = LookupKnowledge(KnowledgeSettings(paths=(runbooks, many)), word_embedder)
+    report = await check_evidence_tool(
         tool,
         requests=[{"query": "old logs fill the disk"}, {"query": "old logs", "top_k": 1}],
         empty_request={"query": "who plays the guitar"},
         rejected_requests=[{"query": " "}, {"query": "x", "top_k": 11}],
+        large_request={"query": "the backlog of the queue grows", "top_k": 10},
+        unavailable_tool=LookupKnowledge(
+            KnowledgeSettings(paths=(tmp_path / "gone",)), word_embedder
+        ),
         secrets=[str(runbooks)],
+        agent_result_bytes=4_096,
     )
+    assert report.not_run == ()
