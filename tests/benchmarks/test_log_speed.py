@@ -186,8 +186,9 @@ def test_a_full_scan_for_a_text_with_some_100000_matches_is_told(day, query, tex
     matched = query(**DAY, contains=text).matched
     theirs, ours = costs(3, lambda: rg(day, text), lambda: query(**DAY, contains=text))
     print(f"\nwhole day, {text!r}, {matched:,} records: rg {theirs}, query_logs {ours}")
-    print(f"{ours.wall / theirs.wall:.2f} times rg")
+    print(f"{ours.wall / theirs.wall:.2f} times rg (at most 2 where each line is a record)")
     assert matched == int(rg(day, "--count", text))
+    assert text == "HikariPool-1" or ours.wall / theirs.wall <= 2
 
 
 def test_templates_of_ten_minutes(query):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from functools import partial
 from typing import Any
 
@@ -24,6 +24,8 @@ _LOOKED_BACK = 64
 Find = Callable[[bytes, int, int], int]
 # the same: a match, or None
 Search = Callable[[bytes, int, int], Any]
+# Whether it dealt with these lines.
+Decides = Callable[[ripgrep.Found], bool]
 # First byte and the one after the last, of a span of bytes that has to be read as records; and the
 # line that begins with the first one where that line is known to hold the literal, else None.
 Span = tuple[int, int, bytes | None]
@@ -37,6 +39,7 @@ def spans(
     begin: Begin | None,
     halt: Halt,
     program: str | None = None,
+    decides: Decides | None = None,
 ) -> Iterator[Span]:
     """Ascending spans of a part of a file; every record outside them fails the filter.
 
@@ -47,6 +50,7 @@ def spans(
         begin: says what begins with a line.
         halt: checked before each block.
         program: the path of ripgrep; where there is none, or it fails, the search is this one's.
+        decides: deals with many lines at once where it can, which are then left out.
 
     Raises:
         ScanStopped: the halt says so.
@@ -55,18 +59,8 @@ def spans(
         yield start, end, None
     elif text.literal is not None and _searchable(text.literal, snapshot.encoding):
         if program is not None and snapshot.encoding == "utf-8" and _is_wide(snapshot, start, end):
-            hit = -1
-            try:
-                for hit, line in ripgrep.lines(program, snapshot, text.literal, halt):
-                    if hit >= end:
-                        return
-                    if hit >= start:
-                        yield hit, hit + 1, line
-            except ripgrep.RipgrepFailed:
-                if hit >= start:  # go on behind the last line that it found
-                    start = snapshot.line_end(hit, end) or end
-            else:
-                return
+            hits = ripgrep.search(program, snapshot, text.literal, halt)
+            start = yield from _told(hits, snapshot, start, end, decides)
         find = _finder(text.literal, snapshot.encoding)
         yield from _literal_lines(snapshot, start, end, find, halt)
     elif text.regex is not None and snapshot.encoding == "utf-8":
@@ -75,6 +69,32 @@ def spans(
         yield from _regex_hits(snapshot, start, end, search, begin, halt)
     else:
         yield start, end, None
+
+
+def _told(
+    hits: Iterator[ripgrep.Found],
+    snapshot: Snapshot,
+    start: int,
+    end: int,
+    decides: Decides | None,
+) -> Generator[Span, None, int]:
+    """The spans of hits that ripgrep finds; returns from where on nothing was searched."""
+    hit = -1
+    try:
+        for found in hits:
+            inside = start <= found.first and found.last < end
+            if inside and decides is not None and decides(found):
+                hit = found.last
+                continue
+            for hit, line in found.lines():
+                if hit >= end:
+                    return end
+                if hit >= start:
+                    yield hit, hit + 1, line
+    except ripgrep.RipgrepFailed:
+        # behind the last line that it found
+        return start if hit < start else snapshot.line_end(hit, end) or end
+    return end
 
 
 def _searchable(literal: str, encoding: str) -> bool:

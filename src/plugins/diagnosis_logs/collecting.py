@@ -135,12 +135,12 @@ class Collector(Protocol):
         """Take a match of the window before."""
         ...
 
-    def only_counts(self, instant: int) -> bool:
-        """Whether it needs to know no more of the matches at an instant than how many they are."""
+    def only_counts(self, first: int, last: int) -> bool:
+        """Whether it needs to know no more of the matches between instants than how many."""
         ...
 
-    def count(self) -> None:
-        """Count a match of which it needs to know no more."""
+    def count(self, matches: int = 1) -> None:
+        """Count matches of which it needs to know no more."""
         ...
 
     def passed(self, record: Record) -> None:

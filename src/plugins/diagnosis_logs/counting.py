@@ -12,8 +12,10 @@ from diagnosis_logs.reading import LINE_BYTES, Halt
 from diagnosis_logs.record_reader import Begin, RecordReader, lines_before
 from diagnosis_logs.records import RECORD_CHARACTERS, RECORD_LINES
 from diagnosis_logs.request import Window
+from diagnosis_logs.ripgrep import Found
 from diagnosis_logs.shapes import Start
 from diagnosis_logs.snapshot import Snapshot, text_of
+from diagnosis_logs.stamped import StampedLines
 
 _REMEMBERED = 1_000
 _REMEMBERED_BYTES = 512
@@ -30,6 +32,7 @@ class HitCounter:
         window: in which a record is taken.
         collector: takes the counts.
         halt: checked while looking for the beginning of a record.
+        stamped: what begins records, where that is nothing but a stamp of one shape.
     """
 
     def __init__(
@@ -40,6 +43,7 @@ class HitCounter:
         window: Window,
         collector: Collector,
         halt: Halt,
+        stamped: StampedLines | None,
     ) -> None:
         self._snapshot = snapshot
         self._begin = begin
@@ -51,10 +55,29 @@ class HitCounter:
         self._upto = -1  # the last line of it that was looked at
         self._more = 0  # how many lines stand between the two
         self._no_starts: set[bytes] = set()
+        self._stamped = stamped
 
     def decided(self, place: int) -> bool:
         """Whether the record there was decided on here; the reader may bring it as well."""
         return place == self._decided
+
+    def decides_all(self, found: Found) -> bool:
+        """Count the records of many lines, where each begins one and all are only to be counted.
+
+        Else nothing is counted, and False: the lines have to be looked at one by one.
+        """
+        if self._stamped is None or found.first < self._reader.done:
+            return False
+        told = self._stamped.told(found.told)
+        if told is None:
+            return False
+        within = self._start <= told.earliest and told.latest < self._end
+        if not within or not self._collector.only_counts(told.earliest, told.latest):
+            return False
+        self._collector.count(told.lines)
+        self._decided = self._upto = found.last
+        self._more = 0
+        return True
 
     def decides(self, at: int, line: bytes) -> bool:
         """Count the record of a line if it is to be counted; False if it has to be read.
@@ -85,7 +108,7 @@ class HitCounter:
         if instant is None:
             return False
         if self._start <= instant < self._end:
-            if not self._collector.only_counts(instant):
+            if not self._collector.only_counts(instant, instant):
                 return False
             self._collector.count()
         self._decided, self._upto, self._more = place, upto, more

@@ -69,11 +69,11 @@ class HistogramCollector:
     def add_earlier(self, match: Match) -> None:
         """Never asked for."""
 
-    def only_counts(self, instant: int) -> bool:
+    def only_counts(self, first: int, last: int) -> bool:
         """Never: each counts by its level."""
         return False
 
-    def count(self) -> None:
+    def count(self, matches: int = 1) -> None:
         """Never asked for."""
 
     def passed(self, record: Record) -> None:

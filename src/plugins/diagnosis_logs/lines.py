@@ -89,13 +89,13 @@ class LineCollector:
         self._worst = worst
         self._last = int(worst[0])
 
-    def only_counts(self, instant: int) -> bool:
-        """Whether the cursor is past an instant, or the page full before it."""
-        return instant < self._first or instant > self._last
+    def only_counts(self, first: int, last: int) -> bool:
+        """Whether the cursor is past all between two instants, or the page full before them."""
+        return last < self._first or first > self._last
 
-    def count(self) -> None:
-        """Count a match that is on another page."""
-        self.matched += 1
+    def count(self, matches: int = 1) -> None:
+        """Count matches that are on another page."""
+        self.matched += matches
 
     def add_earlier(self, match: Match) -> None:
         """Never asked for."""

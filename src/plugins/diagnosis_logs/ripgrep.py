@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sysconfig
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -44,10 +45,36 @@ def program() -> str | None:
     return shutil.which("rg")
 
 
-def lines(path: str, snapshot: Snapshot, literal: str, halt: Halt) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file that hold a text, letter case ignored: offset and bytes, in order.
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Some lines that hold a text, in order.
 
-    A line of more than LINE_BYTES may be cut, to no less than LINE_BYTES + 1.
+    Attributes:
+        told: them as ripgrep tells them: offset, colon, line; parted by line ends. A line of more
+            than LINE_BYTES may be cut, to no less than LINE_BYTES + 1.
+    """
+
+    told: bytes
+
+    @property
+    def first(self) -> int:
+        """Where the first line begins."""
+        return int(self.told[: self.told.index(b":")])
+
+    @property
+    def last(self) -> int:
+        """Where the last line begins."""
+        at = self.told.rfind(b"\n") + 1
+        return int(self.told[at : self.told.index(b":", at)])
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """Each line's offset and bytes."""
+        for offset, line in _LINE.findall(self.told):
+            yield int(offset), line
+
+
+def search(path: str, snapshot: Snapshot, literal: str, halt: Halt) -> Iterator[Found]:
+    """The lines of a file that hold a text, letter case ignored; some at a time, in order.
 
     Args:
         path: of the program.
@@ -77,7 +104,7 @@ def lines(path: str, snapshot: Snapshot, literal: str, halt: Halt) -> Iterator[t
         raise RipgrepFailed("cannot be started") from error
     with process:
         try:
-            yield from _lines(process, halt)
+            yield from _found(process, halt)
             # 0: found; 1: not found
             if process.wait() not in (0, 1):
                 raise RipgrepFailed(f"exit status {process.returncode}")
@@ -85,7 +112,7 @@ def lines(path: str, snapshot: Snapshot, literal: str, halt: Halt) -> Iterator[t
             process.kill()
 
 
-def _lines(process: subprocess.Popen[bytes], halt: Halt) -> Iterator[tuple[int, bytes]]:
+def _found(process: subprocess.Popen[bytes], halt: Halt) -> Iterator[Found]:
     if process.stdout is None:
         raise RipgrepFailed("no output")
     pipe = process.stdout.fileno()
@@ -101,5 +128,5 @@ def _lines(process: subprocess.Popen[bytes], halt: Halt) -> Iterator[tuple[int, 
                 return
             whole, _, rest = (rest + block).rpartition(b"\n")
             rest = rest[:_KEPT_BYTES]
-            for offset, line in _LINE.findall(whole):
-                yield int(offset), line
+            if whole:
+                yield Found(whole)

@@ -21,11 +21,12 @@ from diagnosis_logs.members import Relist, open_members
 from diagnosis_logs.parts import Part, around, link
 from diagnosis_logs.question import Coverage, Question
 from diagnosis_logs.reading import Halt, ScanStopped, Unreadable
-from diagnosis_logs.record_reader import Begin, RecordReader
+from diagnosis_logs.record_reader import RecordReader
 from diagnosis_logs.records import Record, read_records, with_times
 from diagnosis_logs.request import Window
 from diagnosis_logs.seeking import DISORDER, SMALL_BYTES, NotOrdered, TimeIndex, TimeRange
 from diagnosis_logs.snapshot import Snapshot
+from diagnosis_logs.starts import RecordStarts
 
 # In larger files a line is told by its offset: its number would take a reading of all before it.
 NUMBERED_BYTES = 256 << 20
@@ -177,10 +178,12 @@ class _SourceScan:
         self._coverage.saw(found.first, found.last)
         fields = RecordFields(part.shape, part.file.service)
         begin = None if part.stateful else starts.start
-        counter = self._counter(snapshot, begin, reader)
+        counter = self._counter(snapshot, starts, reader, stateful=part.stateful)
         program = ripgrep.program()
+        question = self._question
+        decides = None if counter is None else counter.decides_all
         for start, end, line in spans(
-            snapshot, found.start, found.end, self._question.text, begin, self._halt, program
+            snapshot, found.start, found.end, question.text, begin, self._halt, program, decides
         ):
             if counter is not None and line is not None and counter.decides(start, line):
                 continue
@@ -194,16 +197,18 @@ class _SourceScan:
                     self._take(record, part, fields)
 
     def _counter(
-        self, snapshot: Snapshot, begin: Begin | None, reader: RecordReader
+        self, snapshot: Snapshot, starts: RecordStarts, reader: RecordReader, *, stateful: bool
     ) -> HitCounter | None:
         """Counts matches by their lines alone; None where more has to be known of each."""
         question = self._question
         text = question.text
         certain = text is not None and text.certain and snapshot.encoding == "utf-8"
-        if not certain or begin is None or question.least is not None or question.service:
+        if not certain or stateful or question.least is not None or question.service:
             return None
         window = Window(self._earliest, self._end)
-        return HitCounter(snapshot, begin, reader, window, self._collector, self._halt)
+        return HitCounter(
+            snapshot, starts.start, reader, window, self._collector, self._halt, starts.stamped
+        )
 
     def _range(self, part: Part, snapshot: Snapshot) -> TimeRange | None:
         """Where the window lies; None where everything has to be read."""

@@ -21,6 +21,7 @@ from diagnosis_logs.timestamps import (
 )
 from diagnosis_logs.zones import zone_at
 
+MINUTE = 60 * MICROSECONDS
 _YEAR = 366 * DAY
 # How far a clock may be ahead of the file's own time, and a line behind the one before it.
 _AHEAD = {"year": DAY, "date": 600 * MICROSECONDS}
@@ -79,6 +80,22 @@ class StampReader:
         if fraction:
             return self._last_second + int(fraction[:6].ljust(6, "0"))
         return self._last_second
+
+    def minute(self, text: str, zone: str) -> int | None:
+        """The instant at which a minute begins; None where it cannot be told from it alone.
+
+        Args:
+            text: of a stamp, up to its seconds.
+            zone: the stamp's, or "".
+        """
+        whole = f"{text}00"
+        if self._kind.lacks or not _CLOCK_AT_END.match(whole, len(whole) - 6):
+            return None
+        try:
+            instant = self._second(whole, zone)
+        except (ValueError, OverflowError):
+            return None
+        return instant if instant in POSSIBLE and instant + MINUTE in POSSIBLE else None
 
     def rewind(self) -> None:
         """Make ready to read the same lines once more, so that the last one is not too late."""

@@ -12,6 +12,7 @@ from diagnosis_logs.containers import Wrapped, unwrap, unwrap_bare
 from diagnosis_logs.continuations import Continuations, goes_on_stamped
 from diagnosis_logs.levels import begins_with_level
 from diagnosis_logs.shape import Shape
+from diagnosis_logs.stamped import StampedLines
 from diagnosis_logs.stampreader import StampReader
 from diagnosis_logs.stamps import STAMP_KINDS
 from diagnosis_logs.structured import (
@@ -120,6 +121,7 @@ class RecordStarts:
         if shape.table is not None and shape.table.utc:
             zone = UTC
         self._shape = shape
+        self._zone = zone
         self._values = ValueTimes(zone, modified)
         self._quick = tuple(self._values.quick(key) for key in shape.quick)
         self._stamps = tuple(
@@ -139,6 +141,15 @@ class RecordStarts:
         self._wrapped_instant = 0
         self._inner = None if shape.inner is None else RecordStarts(shape.inner, zone, modified)
         self.start: Callable[[str], Start | None] = self._chosen()
+
+    @property
+    def stamped(self) -> StampedLines | None:
+        """Reads many lines at once, where a stamp of one shape and nothing else begins a record."""
+        places = self._shape.places
+        alone = self.start == self._start and not self._structured and len(places) == 1
+        if not alone or places[0].kind.lacks or places[0].kind.read is None:
+            return None
+        return StampedLines(places[0], self._zone)
 
     def instant(self, line: str) -> int | None:
         """The time that a line shows by itself, whatever came before; None where it shows none."""

@@ -76,11 +76,11 @@ class TemplateCollector:
     def skipped(self) -> None:
         """Nothing to forget."""
 
-    def only_counts(self, instant: int) -> bool:
+    def only_counts(self, first: int, last: int) -> bool:
         """Never: each counts by its level and pattern."""
         return False
 
-    def count(self) -> None:
+    def count(self, matches: int = 1) -> None:
         """Never asked for."""
 
     def passed(self, record: Record) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -64,13 +64,22 @@ def program(tmp_path: Path) -> Callable[[str], str]:
     return write_program
 
 
+def told(found: Iterable[ripgrep.Found]) -> list[tuple[int, bytes]]:
+    blocks = list(found)
+    lines = [list(block.lines()) for block in blocks]
+    assert [(each[0][0], each[-1][0]) for each in lines] == [
+        (block.first, block.last) for block in blocks
+    ]
+    return [line for each in lines for line in each]
+
+
 @needs_ripgrep
 @pytest.mark.parametrize("text", ["--files", "a.b*[", "-e", "$(id)", "库存", "x\ty"])
 def test_ripgrep_searches_for_exactly_the_text(write: Write, text: str) -> None:
     lines = ["nothing", f"here {text} and", text.upper(), f"12:{text}"]
     raw = "\n".join(lines).encode()
     with snapshot_of(write("app.log", raw)) as snapshot:
-        found = list(ripgrep.lines(str(ripgrep.program()), snapshot, text, Halt()))
+        found = told(ripgrep.search(str(ripgrep.program()), snapshot, text, Halt()))
     assert [line.decode() for _, line in found] == lines[1:]
     assert all(raw[at:].startswith(line) for at, line in found)
 
@@ -79,7 +88,7 @@ def test_ripgrep_searches_for_exactly_the_text(write: Write, text: str) -> None:
 def test_a_line_of_any_length_is_told_in_bounded_memory(write: Write) -> None:
     raw = b"a needle\n" + b"needle " * 1_000_000 + b"\nlast needle\n"
     with snapshot_of(write("app.log", raw)) as snapshot:
-        found = list(ripgrep.lines(str(ripgrep.program()), snapshot, "needle", Halt()))
+        found = told(ripgrep.search(str(ripgrep.program()), snapshot, "needle", Halt()))
     assert [at for at, _ in found] == [0, 9, len(raw) - 12]
     assert LINE_BYTES < len(found[1][1]) < 1_000_000
     assert (found[0][1], found[2][1]) == (b"a needle", b"last needle")
@@ -100,7 +109,7 @@ def test_a_cancelled_search_ends_its_process(
     canceller = threading.Thread(target=cancel_once_it_runs)
     canceller.start()
     with snapshot_of(large) as snapshot, pytest.raises(ScanStopped):
-        list(ripgrep.lines(silent, snapshot, "x", halt))
+        list(ripgrep.search(silent, snapshot, "x", halt))
     canceller.join()
     with pytest.raises(ProcessLookupError):  # it is gone, and waited for
         os.kill(int(note.read_text()), 0)
@@ -112,8 +121,8 @@ def test_a_search_that_is_given_up_ends_its_process(
     note = tmp_path / "pid"
     endless = program(f"echo $$ > {note}; echo 0:first; exec sleep 600")
     with snapshot_of(large) as snapshot:
-        found = ripgrep.lines(endless, snapshot, "x", Halt())
-        assert next(found) == (0, b"first")
+        found = ripgrep.search(endless, snapshot, "x", Halt())
+        assert list(next(found).lines()) == [(0, b"first")]
         found.close()  # type: ignore[attr-defined] - it is a generator
     with pytest.raises(ProcessLookupError):
         os.kill(int(note.read_text()), 0)
@@ -159,10 +168,10 @@ def test_a_file_that_is_emptied_under_ripgrep_kills_it_alone(large: Path, write:
     path = write("emptied.log", large.read_bytes())
     with snapshot_of(path) as snapshot:
         # it waits for its output to be taken, and then goes on in what is no longer there
-        found = ripgrep.lines(str(ripgrep.program()), snapshot, "log", Halt())
+        found = ripgrep.search(str(ripgrep.program()), snapshot, "log", Halt())
         assert list(found) == []
-        found = ripgrep.lines(str(ripgrep.program()), snapshot, "info", Halt())
-        assert next(found)[0] == 0
+        found = ripgrep.search(str(ripgrep.program()), snapshot, "info", Halt())
+        assert next(found).first == 0
         os.truncate(path, 0)
         with pytest.raises(ripgrep.RipgrepFailed):
             list(found)
