@@ -32,7 +32,10 @@ def text(given: str) -> str:
 Logs = Annotated[
     list[Path] | None,
     typer.Option(
-        "--logs", metavar="PATH", parser=path, help="A log file or folder; may be repeated."
+        "--logs",
+        metavar="PATH",
+        parser=path,
+        help="A log file, a folder, a glob in quotes, or - (stdin); may be repeated.",
     ),
 ]
 Knowledge = Annotated[
