@@ -92,8 +92,9 @@ def secret_output(statement: exp.Expr, *, whole_rows: bool) -> SecretOutput:
 class _Reading:
     def __init__(self, statement: exp.Expr, *, whole_rows: bool) -> None:
         self._statement = statement
-        tables = statement.find_all(exp.Table, exp.Subquery, exp.CTE)
-        self._rows = {table.alias_or_name for table in tables} if whole_rows else set()
+        tables = list(statement.find_all(exp.Table, exp.Subquery, exp.CTE)) if whole_rows else []
+        self._rows = {table.alias_or_name for table in tables}
+        self._named = {table.alias for table in tables if isinstance(table, exp.Table)}
         self.aliases: set[str] = set()
         while True:
             found = set(self._secret_aliases())
@@ -152,8 +153,19 @@ class _Reading:
             if any(self._is_secret(name.name) for name in join.args.get("using") or ()):
                 raise QueryRejected(QueryRejection.COLUMN_NOT_ALLOWED)
         for node in self._statement.find_all(exp.Column):
-            if node.name in self._rows and not node.table and _is_read_as_text(node):
+            if node.name in self._rows and not node.table and self._asks_for_row(node):
                 raise QueryRejected(QueryRejection.COLUMN_NOT_ALLOWED)
+
+    def _asks_for_row(self, column: exp.Expr) -> bool:
+        """Whether a whole row, its secrets among it, is compared or loses its columns' names.
+
+        A table's own name may be that of one of its columns: only a name that the statement gives
+        to it, or a function of rows, tells that the row is meant.
+        """
+        if _is_read_as_text(column):
+            return True
+        meant = column.name in self._named or _name_of(column.parent) in _ROW_TO_JSON
+        return meant and not _only_selected(column) and not _only_counted(column)
 
     # --- what is selected -----------------------------------------------------------------
 
@@ -211,7 +223,7 @@ def _only_star(query: exp.Expr | None) -> bool:
     return query.expressions[0].is_star and plain and not query.args.get("joins")
 
 
-def _name_of(call: exp.Expr) -> str:
+def _name_of(call: exp.Expr | None) -> str:
     if isinstance(call, exp.Anonymous):
         return str(call.this).upper()
     return call.sql_name() if isinstance(call, exp.Func) else ""
@@ -251,6 +263,9 @@ def _only_selected(node: exp.Expr) -> bool:
             return False
         if isinstance(parent, exp.Case | exp.If) and key == "this":
             return False
+        # the order within a window or an aggregate, and what parts it
+        if isinstance(parent, exp.Order) or (isinstance(parent, exp.Window) and key != "this"):
+            return False
         if isinstance(parent, exp.Join) and key != "this":
             return False
         if isinstance(parent, exp.Select):
@@ -270,5 +285,5 @@ def _is_read_as_text(column: exp.Expr) -> bool:
     parent = column.parent
     if isinstance(parent, exp.Cast | exp.DPipe):
         return True
-    name = _name_of(parent) if parent is not None else ""
+    name = _name_of(parent)
     return bool(name) and name not in _ROW_TO_JSON

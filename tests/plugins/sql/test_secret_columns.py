@@ -98,6 +98,58 @@ def test_nobody_can_ask_what_a_secret_is(language: SqlLanguage, sql: str) -> Non
     assert reason(sql, language) == "COLUMN_NOT_ALLOWED"
 
 
+@BOTH
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT id, ROW_NUMBER() OVER (ORDER BY password) FROM u",
+        "SELECT id, RANK() OVER (PARTITION BY id ORDER BY LENGTH(api_key) DESC) FROM u",
+        "SELECT COUNT(*) OVER (PARTITION BY password) FROM u",
+        "SELECT MAX(password) OVER (ORDER BY password) FROM u",
+        "SELECT id, LAG(id) OVER w FROM u WINDOW w AS (ORDER BY token)",
+        "SELECT p, ROW_NUMBER() OVER (ORDER BY p) FROM (SELECT password AS p FROM u) AS x",
+    ],
+)
+def test_a_window_is_neither_ordered_nor_parted_by_a_secret(
+    language: SqlLanguage, sql: str
+) -> None:
+    assert reason(sql, language) == "COLUMN_NOT_ALLOWED"
+
+
+def test_an_aggregate_is_not_ordered_by_a_secret() -> None:
+    ordered = "SELECT array_agg(id ORDER BY password) FROM u"
+    assert reason(ordered, POSTGRESQL) == "COLUMN_NOT_ALLOWED"
+    ordered = "SELECT GROUP_CONCAT(id ORDER BY password) FROM u"
+    assert reason(ordered, MYSQL) == "COLUMN_NOT_ALLOWED"
+    for language in (MYSQL, POSTGRESQL):
+        assert reason("SELECT MAX(password) OVER (PARTITION BY id) FROM u", language) is None
+
+
+@pytest.mark.parametrize(
+    ("sql", "allowed"),
+    [
+        ("SELECT id FROM users x ORDER BY x", False),
+        ("SELECT id FROM users x WHERE x = (SELECT y FROM users y LIMIT 1)", False),
+        ("SELECT count(*) FROM users AS x GROUP BY x", False),
+        ('SELECT x FROM users x WHERE to_jsonb(x) @> \'{"password":"a"}\'', False),
+        ('SELECT id FROM users WHERE to_jsonb(users) @> \'{"password":"a"}\'', False),
+        ("SELECT id FROM users x ORDER BY row_to_json(x)", False),
+        ("SELECT x.id, y.id FROM users x JOIN users y ON x = y", False),
+        ("SELECT x FROM users x", True),
+        ("SELECT to_jsonb(x) FROM users x", True),
+        ("SELECT count(x) FROM users x WHERE x IS NOT NULL", True),
+        # a table may have a column of its own name
+        ("SELECT status FROM status WHERE status = 'DOWN' ORDER BY status", True),
+        ("SELECT status.status, count(*) FROM status GROUP BY status.status", True),
+        ("WITH n AS (SELECT count(*) AS n FROM o) SELECT n FROM n WHERE n > 5 ORDER BY n", True),
+        ("SELECT n FROM (SELECT count(*) AS n FROM o) AS n WHERE n > 5", True),
+        ("SELECT x.x FROM users x WHERE x.x = 1 ORDER BY x.x", True),
+    ],
+)
+def test_a_whole_row_is_selected_and_never_compared(sql: str, allowed: bool) -> None:
+    assert reason(sql, POSTGRESQL) == (None if allowed else "COLUMN_NOT_ALLOWED")
+
+
 def test_the_same_holds_for_json_functions_of_each_server() -> None:
     secrets = vet("SELECT JSON_EXTRACT(data, '$.a.api_key') AS v FROM u", MYSQL).secrets
     assert secrets.hides(0, "v", "x")
