@@ -18,7 +18,7 @@ _STATUS = re.compile(
     # Squid
     r"|\s(?:TCP|UDP|NONE)\w{0,40}/([1-5]\d\d) "
     # AWS load balancers
-    r'|\s([1-5]\d\d) (?:[1-5]\d\d|-) -?\d+ -?\d+ "[A-Z]{3,10} '
+    r'|\s([1-5]\d\d) (?:[0-5]\d\d|[0-]) -?\d+ -?\d+ "[A-Z]{3,10} '
     # Gin: a column of its own
     r"|\| {0,4}([1-5]\d\d) \| {1,12}[\d.]+[a-zµ]{1,2}"
     # morgan and the like: after method and path, before a duration

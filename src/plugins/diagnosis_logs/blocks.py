@@ -1,4 +1,4 @@
-"""Records that are blocks of lines: JSON objects written over several lines, `key=value` lines."""
+"""Records that are blocks of lines: JSON objects over several lines, `key=value` lines, markup."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from pydantic import JsonValue
 
+from diagnosis_logs.markup import fields_of, learn_opening, shown_in
 from diagnosis_logs.structured import Fields, Path
 
 _OPENING = re.compile(r"[ \t]{0,16}\{\Z")
@@ -23,27 +25,38 @@ class Block:
     """How a block of a file begins.
 
     Attributes:
-        opening: the whole first line of an object; the beginning of the first line of pairs.
-        pairs: whether the lines are `key=value`, as in journald's export.
+        opening: the whole first line of an object; the beginning of the first line of pairs or of
+            markup.
+        kind: whether the lines are an object, or `key=value` as in journald's export, or markup.
     """
 
     opening: str
-    pairs: bool
+    kind: Literal["object", "pairs", "markup"]
 
     def begins(self, line: str) -> bool:
         """Whether a line begins a block."""
-        return line.startswith(self.opening) if self.pairs else line.rstrip() == self.opening
+        if self.kind == "object":
+            return line.rstrip() == self.opening
+        return line.startswith(self.opening) and (
+            self.kind == "pairs"
+            or line[len(self.opening) :][:1] in " \t>"
+            or self.opening[-1] == "["
+        )
 
     def fields(self, lines: Sequence[str]) -> Fields | None:
         """What a whole block says; None where it is not whole."""
-        if self.pairs:
+        if self.kind == "markup":
+            return fields_of("\n".join(lines))
+        if self.kind == "pairs":
             found = [line.partition("=") for line in lines if _PAIR.match(line)]
             return {key: value for key, _, value in reversed(found)}
         return object_of(lines)
 
     def value(self, line: str, path: Path) -> JsonValue:
         """The value that one line of a block gives the last key of a path, or None."""
-        if self.pairs:
+        if self.kind == "markup":
+            return shown_in(line).get(path[-1])
+        if self.kind == "pairs":
             key, _, text = line.partition("=")
             return text if key == path[-1] else None
         found = _MEMBER.match(line)
@@ -67,7 +80,7 @@ def object_of(lines: Sequence[str]) -> Fields | None:
 
 def learn_block(lines: Sequence[str]) -> tuple[Block, list[Fields], list[str]] | None:
     """The blocks of a sample: how they begin, what they say, and the lines that are of none."""
-    for block in (_json(lines), _pairs(lines)):
+    for block in (_json(lines), _pairs(lines), _markup(lines)):
         if block is None:
             continue
         objects, others = _split(block, lines)
@@ -79,7 +92,7 @@ def learn_block(lines: Sequence[str]) -> tuple[Block, list[Fields], list[str]] |
 
 def _json(lines: Sequence[str]) -> Block | None:
     openings = [line.rstrip() for line in lines if _OPENING.match(line.rstrip())]
-    return Block(min(openings, key=len), pairs=False) if openings else None
+    return Block(min(openings, key=len), kind="object") if openings else None
 
 
 def _pairs(lines: Sequence[str]) -> Block | None:
@@ -95,7 +108,12 @@ def _pairs(lines: Sequence[str]) -> Block | None:
     pairs = sum(_PAIR.match(line) is not None for line in lines)
     if not key or 10 * count < 9 * len(firsts) or pairs < 3 * count or 2 * pairs < len(lines):
         return None
-    return Block(f"{key}=", pairs=True)
+    return Block(f"{key}=", kind="pairs")
+
+
+def _markup(lines: Sequence[str]) -> Block | None:
+    opening = learn_opening(lines)
+    return None if opening is None else Block(opening, kind="markup")
 
 
 def _split(block: Block, lines: Sequence[str]) -> tuple[list[Fields], list[str]]:
@@ -107,7 +125,7 @@ def _split(block: Block, lines: Sequence[str]) -> tuple[list[Fields], list[str]]
             others += group
             continue
         objects.append(data)
-        others += [] if block.pairs else group[_length(block, group) :]
+        others += group[_length(block, group) :] if block.kind == "object" else []
     return objects, others
 
 

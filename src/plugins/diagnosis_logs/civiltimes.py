@@ -13,12 +13,22 @@ CivilTime = tuple[int | None, int | None, int | None, int, int, int]
 _MONTH_NAMES = (
     "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
 )  # fmt: skip
+# How the names of months begin in German, French, Spanish, Italian, Portuguese, Dutch and Russian
+# where English ones begin in another way.
+_OTHER_MONTHS = {
+    "янв": 1, "ene": 1, "gen": 1, "fév": 2, "fev": 2, "фев": 2, "mär": 3, "mrz": 3,
+    "mrt": 3, "мар": 3, "avr": 4, "abr": 4, "апр": 4, "mai": 5, "mag": 5, "mei": 5, "май": 5,
+    "мая": 5, "juin": 6, "giu": 6, "июн": 6, "juil": 7, "lug": 7, "июл": 7, "aoû": 8, "aou": 8,
+    "ago": 8, "авг": 8, "set": 9, "сен": 9, "okt": 10, "ott": 10, "out": 10, "окт": 10, "ноя": 11,
+    "dez": 12, "déc": 12, "dic": 12, "дек": 12,
+}  # fmt: skip
+MONTHS = {**{name: at for at, name in enumerate(_MONTH_NAMES, 1)}, **_OTHER_MONTHS}
 _CHINESE_DIGITS = "一二三四五六七八九"
-CHINESE_HALF = "(?:凌晨|早上|上午|中午|下午|晚上)"
+CHINESE_HALF = "(?:凌晨|早上|上午|中午|下午|晚上|午前|午後)"
 
 _DIGITS = re.compile(r"\d+")
 _INNER_FRACTION = re.compile(r"[.,](\d{1,9}) ?[AaPp]")
-_LETTERS = re.compile(r"[A-Za-z]+")
+_LETTERS = re.compile(r"[^\W\d_]+")
 
 
 def of_epoch(text: str) -> int:
@@ -39,6 +49,12 @@ def half_day_fraction(text: str) -> int:
     return int(found[1][:6].ljust(6, "0")) if found else 0
 
 
+def chinese_fraction(text: str) -> int:
+    """The milliseconds of `8时00分00秒123毫秒`."""
+    found = re.search("秒([0-9]{1,3})毫秒", text)
+    return 1_000 * int(found[1]) if found else 0
+
+
 def loose_fraction(text: str) -> int:
     """The milliseconds of `0:7:20:44`, without leading zeros."""
     milliseconds = text.split(":")[3:]
@@ -55,7 +71,7 @@ def _full_year(year: int) -> int:
 def _half_day_hour(text: str, hour: int) -> int:
     """The hour of a clock that may say AM or PM, in English or Chinese."""
     afternoon = (text.rstrip(".")[-1:] in "mM" and "p" in text[-4:].lower()) or re.search(
-        "下午|晚上|中午", text
+        "下午|晚上|中午|午後", text
     )
     morning = text.rstrip(".")[-1:] in "mM" or re.search(CHINESE_HALF, text)
     if hour > 12:
@@ -72,8 +88,9 @@ def _numbers(text: str) -> list[int]:
 
 def _month(text: str) -> int:
     for word in _LETTERS.findall(text):
-        if (name := word[:3].lower()) in _MONTH_NAMES:
-            return _MONTH_NAMES.index(name) + 1
+        name = word.lower()
+        if found := MONTHS.get(name[:3]) or MONTHS.get(name[:4]):
+            return found
     raise ValueError("no month")
 
 
@@ -119,11 +136,14 @@ def read_month_day_year(text: str) -> CivilTime:
 
 
 def read_chinese_month(text: str) -> CivilTime:
-    """十一月 30, 2026 10:00:00 上午."""
-    name = text[: text.index("月")]
-    tens, ones = name.startswith("十"), name.removeprefix("十")
-    month = 10 * tens + (_CHINESE_DIGITS.index(ones) + 1 if ones else 0)
-    day, year, hour, minute, second = _numbers(text)
+    """十一月 30, 2026 10:00:00 上午; 11月 30, 2026 10:00:00 午前."""
+    name, _, rest = text.partition("月")
+    if name.isdecimal():
+        month = int(name)
+    else:
+        tens, ones = name.startswith("十"), name.removeprefix("十")
+        month = 10 * tens + (_CHINESE_DIGITS.index(ones) + 1 if ones else 0)
+    day, year, hour, minute, second = _numbers(rest)
     return year, month, day, _half_day_hour(text, hour), minute, second
 
 

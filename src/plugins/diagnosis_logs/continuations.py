@@ -14,6 +14,14 @@ _STAMPED = re.compile(
     r"[^\t\n]{0,120}?(?:: ?|\s)(?:#011|\t|\s{3,12})at [\w.$<>/]{1,256}\("
     r"|[^\t\n]{0,120}?: ?(?:#011|\s{0,12})(?:Caused by: |\.\.\. \d+ (?:more|common))"
 )
+# PostgreSQL writes these with a time of their own, directly after the line they belong to, in
+# the language of its messages.
+_DETAIL = re.compile(
+    r"[^\n]{0,160}?(?<!\w)(?:DETAIL|HINT|STATEMENT|CONTEXT|QUERY|LOCATION|TIPP|ANWEISUNG|ZUSAMMENHANG"
+    r"|ANFRAGE|DÉTAIL|ASTUCE|INSTRUCTION|CONTEXTE|REQUÊTE|DETALLE|SUGERENCIA|SENTENCIA|CONTEXTO"
+    r"|CONSULTA|ПОДРОБНОСТИ|ПОДСКАЗКА|ОПЕРАТОР|КОНТЕКСТ|ЗАПРОС|描述|详细信息|提示|语句|上下文|查询"
+    r"|背景):  "
+)
 _TRACEBACK = "Traceback (most recent call last):"
 
 
@@ -35,6 +43,11 @@ class Continuations:
             self._traceback = True
             return True
         return _GOES_ON.match(line) is not None
+
+
+def is_detail(line: str, body: int) -> bool:
+    """Whether what stands after a line's own time belongs to PostgreSQL's line before it."""
+    return ":  " in line and _DETAIL.match(line, body) is not None
 
 
 def goes_on_stamped(line: str, body: int) -> bool:

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from diagnosis_logs.access import severity_of_status, status_of
 from diagnosis_logs.blocks import object_of
 from diagnosis_logs.containers import unwrap, unwrap_bare
-from diagnosis_logs.levels import Level, level_of_first_word, level_of_text
+from diagnosis_logs.levels import Level, level_in_column, level_of_first_word, level_of_text
 from diagnosis_logs.records import Record
 from diagnosis_logs.services import service_of_file_name, service_of_text
 from diagnosis_logs.shapes import RecordStarts, Shape
@@ -25,7 +25,9 @@ from diagnosis_logs.structured import (
 )
 from diagnosis_logs.trouble import clearly_an_error
 
-_SECOND_LINE_LEVEL = re.compile(r"[A-Z]{4,7}: |[\u4e00-\u9fff]{2,4}[:：] ")  # java.util.logging
+_SECOND_LINE_LEVEL = re.compile(r"([^\W\d_]{2,16}) ?[:：] ")  # java.util.logging, in its language
+_NUMBERED = re.compile(r"[A-Z]{3,5}\d{4,5}[IWES]: ")
+_HEAD_LINES = 8
 _SLOW_HEAD = re.compile(r"#|SET timestamp=|use \S+;", re.IGNORECASE)
 
 
@@ -37,7 +39,7 @@ _MAIN_TEXTS = frozenset(
 _TRACE_WORDS = re.compile(r"\n|Error|Exception|Traceback|panic|\bat ")
 # First lines that only head what the next one says: .NET's console, Payara.
 _HEADING = re.compile(
-    r"\s*(?:(?:trce|dbug|info|warn|fail|crit): [\w.+`<>-]{1,256}\[\d+\]|.*\[\[)\Z"
+    r"\s*(?:(?:trce|dbug|info|warn|fail|crit): [\w.+`<>-]{1,256}\[\d+\]|.*\[\[|[^\w]{1,16})\Z"
 )
 _XML_MESSAGE = re.compile(r"\s*<(?:log4j:)?[mM]essage>(?:<!\[CDATA\[)?(.*?)(?:\]\]>)?(?:</.*)?\Z")
 
@@ -78,9 +80,7 @@ class RecordFields:
             level = level_of_text(record.first, record.body)
         if level is None:
             level = stated
-        if level is None and record.more and _SECOND_LINE_LEVEL.match(record.more[0]):
-            return level_of_text(record.more[0])
-        return level
+        return level_below(record.more) if level is None else level
 
     def _level_of(self, data: Fields) -> Level | None:
         for path, read in self._keys.level:
@@ -214,14 +214,36 @@ class RecordFields:
         return inner
 
 
+def _second_line_level(line: str) -> Level | None:
+    found = _SECOND_LINE_LEVEL.match(line)
+    return level_in_column(found[1]) if found and found[1] == found[1].upper() else None
+
+
+def level_below(more: Sequence[str]) -> Level | None:
+    """The level that stands at the beginning of a further line: a word, or a message's number."""
+    if not more:
+        return None
+    level = _second_line_level(more[0])
+    if level is None and (head := message_number(more)) is not None:
+        return level_of_text(head)
+    return level
+
+
+def message_number(more: Sequence[str]) -> str | None:
+    """The line that begins with a message's number, as IBM's do below a head of several lines."""
+    return next((line for line in more[:_HEAD_LINES] if _NUMBERED.match(line)), None)
+
+
 def said_by(first: str, more: Sequence[str]) -> str:
     """What a record of text says first: in its first line, or below a line that is a heading."""
     if not more:
         return first
     if not first or first.isspace() or _HEADING.match(first):
         return next((line.strip() for line in more if line and not line.isspace()), first)
-    if _SECOND_LINE_LEVEL.match(more[0]):
+    if _second_line_level(more[0]) is not None:
         return more[0]
+    if (head := message_number(more)) is not None:
+        return head
     if found := _XML_MESSAGE.match(more[0]):
         return found[1]
     return first

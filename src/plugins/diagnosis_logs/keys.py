@@ -11,12 +11,14 @@ from pydantic import JsonValue
 from diagnosis_logs.levels import level_of_name
 from diagnosis_logs.scales import LEVEL_HINT, LevelReader, level_reader
 from diagnosis_logs.structured import Fields, Path, leaves
+from diagnosis_logs.timestamps import MICROSECONDS
 
 _TIME = (
     "@timestamp", "timestamp", "time", "ts", "datetime", "@t", "asctime", "eventtime",
     "event_time", "log_time", "logtime", "timestamp_ms", "timeunixnano", "t.$date",
     "__realtime_timestamp", "_source_realtime_timestamp", "instant", "date", "t", "start_time",
-    "startutc", "created_at", "created", "time_iso8601", "time_local", "start", "_time",
+    "startutc", "rt", "devtime", "created_at", "created", "time_iso8601", "time_local", "start",
+    "_time",
     "时间", "日期", "时间戳", "日志时间", "发生时间",
 )  # fmt: skip
 _LEVEL = (
@@ -33,10 +35,13 @@ _MESSAGE = (
 )  # fmt: skip
 _SERVICE = (
     "service", "service.name", "service_name", "servicename", "resource.service.name",
-    "resource.attributes.service.name", "attributes.service.name", "app", "application",
+    "resource.attributes.service.name", "attributes.service.name", "resource.labels.container_name",
+    "resource.labels.service_name", "resource.labels.function_name", "resource.labels.module_id",
+    "app", "application",
     "app_name", "appname", "svc", "kubernetes.labels.app", "kubernetes.container_name",
     "kubernetes.container.name", "container_name", "container.name", "container",
     "syslog_identifier", "program", "component", "fields.service", "eventsource", "logger",
+    "system.provider.name", "provider.name", "providername", "sourcename", "deviceproduct",
     "服务", "服务名", "服务名称", "应用", "应用名", "系统", "模块",
 )  # fmt: skip
 _STATUS = (
@@ -68,8 +73,11 @@ _NAME = re.compile(r"(?!stdout\Z|stderr\Z)[^\W\d][\w./-]{1,63}\Z")
 _MOST_VALUES = 300
 _CHINESE = re.compile("[\u4e00-\u9fff]")
 _TIME_CHARACTERS = 40  # a longer text is more than a time
-_DATE = re.compile(r"\d{4}[-/.]\d\d[-/.]\d\d\Z")
-_CLOCK = re.compile(r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\Z")
+_DATE = re.compile(r"(?:\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.]\d{4})\Z")
+_CLOCK = re.compile(r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:[+-]\d{3})?\Z")
+_ZONED = re.compile(r"(?:Z|[A-Z]{3,4}|[+-]\d\d:?\d\d)\Z")
+_QUARTER = 900 * MICROSECONDS
+_MOST_QUARTERS = 14 * 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +158,13 @@ class _Column:
         )
 
     @property
+    def zoned(self) -> bool:
+        """Whether its times tell their zone."""
+        return not self.texts or all(
+            text.isdecimal() or _ZONED.search(text) is not None for text in self.texts
+        )
+
+    @property
     def rising(self) -> float:
         """Share of its times that are not before the one before."""
         pairs = list(zip(self.instants, self.instants[1:], strict=False))
@@ -220,7 +235,7 @@ def _times(columns: Sequence[_Column], names: KeyNames, total: int) -> tuple[Pat
     timed = [column for column in columns if 2 * len(column.instants) > len(column.values)]
     known = _named(timed, (*names.time, *_TIME))
     if any(2 * len(column.instants) > total for column in known):
-        return tuple(column.path for column in known)
+        return tuple(column.path for column in (*_zoned_twins(known[0], timed), *known))
     others = [column for column in timed if column not in known and _is_time(column)]
 
     def rank(column: _Column) -> tuple[object, ...]:
@@ -230,11 +245,38 @@ def _times(columns: Sequence[_Column], names: KeyNames, total: int) -> tuple[Pat
             _TIME_HINT.search(column.name) is None,
             -column.rising,
             not column.texts,
+            len(set(column.instants)) == 1,  # a birthday, or the one start of all
             len(column.path),
         )
 
     others.sort(key=rank)
     return tuple(column.path for column in (*others[:2], *known))
+
+
+def _zoned_twins(column: _Column, others: Sequence[_Column]) -> list[_Column]:
+    """Columns that tell the same moments as one without a zone, and tell their zone."""
+    if column.zoned:
+        return []
+    return [
+        other
+        for other in others
+        if other.zoned
+        and len(other.instants) == len(column.instants)
+        and len(
+            distances := {
+                _quarters(a - b) for a, b in zip(other.instants, column.instants, strict=True)
+            }
+        )
+        <= 2
+        and None not in distances
+    ][:1]
+
+
+def _quarters(distance: int) -> int | None:
+    """How many quarters of an hour, give or take a second; None for no zone's distance."""
+    quarters = round(distance / _QUARTER)
+    near = abs(distance - quarters * _QUARTER) <= MICROSECONDS
+    return quarters if near and abs(quarters) <= _MOST_QUARTERS else None
 
 
 def _is_time(column: _Column) -> bool:
@@ -249,16 +291,20 @@ def _levels(columns: Sequence[_Column], names: KeyNames) -> tuple[tuple[Path, Le
     found: list[tuple[Path, LevelReader]] = []
     known = _named(columns, (*names.level, *_LEVEL))
     hinted = [column for column in columns if LEVEL_HINT.search(column.last)]
+    of_windows = any("EventID" in column.path for column in columns)
     for column in (*known, *hinted, *columns):
         if any(column.path == path for path, _ in found):
             continue
         texts = [value for value in column.values if level_of_name(value) is not None]
-        sure = column in known or 10 * len(texts) >= 9 * len(column.values)
+        plain = [value for value in column.values if str(value).lower() == "normal"]
+        sure = column in known or (
+            bool(texts) and 10 * (len(texts) + len(plain)) >= 9 * len(column.values)
+        )
         if column not in known and column not in hinted and not sure:
             continue
         if column not in known and column not in hinted and len(column.texts[0]) < 3:
             continue  # a letter says a level only where the key does
-        reader = level_reader(column.last, column.values)
+        reader = level_reader(column.last, column.values, of_windows=of_windows)
         if reader is not None and any(reader(value) is not None for value in column.values):
             found.append((column.path, reader))
     return tuple(found)

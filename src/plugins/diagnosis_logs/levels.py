@@ -22,17 +22,24 @@ class Level(IntEnum):
 
 
 _NAMES = {
-    Level.TRACE: ("trace", "verbose", "finest", "finer", "trc", "vrb", "trce", "跟踪"),
-    Level.DEBUG: ("debug", "fine", "dbg", "dbug", "debug1", "debug2", "debug5", "调试"),
+    Level.TRACE: ("trace", "verbose", "finest", "finer", "trc", "vrb", "trce", "trac", "跟踪"),
+    Level.DEBUG: ("debug", "fine", "dbg", "dbug", "debu", "debug1", "debug2", "debug5", "调试"),
     Level.INFO: (
-        "info", "information", "informational", "notice", "inf", "note", "信息", "通知", "提示",
+        "info", "information", "informational", "notice", "inf", "note", "hinweis", "infos", "信息",
+        "通知", "提示", "日志", "注意", "情報",
     ),
-    Level.WARN: ("warn", "warning", "wrn", "警告", "告警"),
-    # 严重 is SEVERE of java.util.logging
-    Level.ERROR: ("error", "err", "severe", "eror", "fail", "failure", "错误", "严重", "錯誤"),
+    Level.WARN: (
+        "warn", "warning", "wrn", "warnung", "avertissement", "advertencia", "avvertenza", "aviso",
+        "警告", "告警",
+    ),
+    # 严重, 重大 and so on are SEVERE of java.util.logging
+    Level.ERROR: (
+        "error", "err", "severe", "eror", "erro", "fail", "failure", "fehler", "schwerwiegend",
+        "erreur", "grave", "errore", "错误", "严重", "錯誤", "重大", "エラー",
+    ),
     Level.FATAL: (
-        "fatal", "critical", "crit", "alert", "emerg", "emergency", "panic", "ftl", "致命",
-        "严重错误", "紧急",
+        "fatal", "critical", "crit", "alert", "emerg", "emergency", "panic", "dpanic", "ftl",
+        "fata", "致命", "致命错误", "严重错误", "紧急",
     ),
 }  # fmt: skip
 LEVEL_OF_NAME = {name: level for level, names in _NAMES.items() for name in names}
@@ -44,15 +51,24 @@ _LETTERS = {
 _NAMES_IN_COLUMNS = {
     "log": Level.INFO, "system": Level.INFO, "config": Level.DEBUG, "success": Level.INFO,
     "debug3": Level.DEBUG, "debug4": Level.DEBUG, "silly": Level.TRACE, "default": Level.INFO,
+    "normal": Level.INFO,
 }  # fmt: skip
 _COLUMN_NAMES = ("LOG", "CONFIG", "SUCCESS", "[System]")  # Nest, Java, loguru, MySQL
+_LEVEL_OF_POSTGRES = {
+    "LOG": Level.INFO, "DEBUG1": Level.DEBUG, "DEBUG2": Level.DEBUG, "DEBUG3": Level.DEBUG,
+    "DEBUG4": Level.DEBUG, "DEBUG5": Level.DEBUG, "日志": Level.INFO, "注意": Level.INFO,
+    "警告": Level.WARN, "错误": Level.ERROR, "致命错误": Level.FATAL, "СООБЩЕНИЕ": Level.INFO,
+    "ЗАМЕЧАНИЕ": Level.INFO, "ПРЕДУПРЕЖДЕНИЕ": Level.WARN, "ОШИБКА": Level.ERROR,
+    "ВАЖНО": Level.FATAL, "ПАНИКА": Level.FATAL, "ATTENTION": Level.WARN,
+}  # fmt: skip
 _MARKS = {".": Level.DEBUG, "-": Level.DEBUG, "*": Level.INFO, "#": Level.WARN}  # Redis
 
 # One of these is in every name.
 _STEMS = (
     "info", "warn", "err", "debug", "notice", "inf", "dbg", "wrn", "note", "trace", "fatal",
     "crit", "fine", "verbose", "severe", "alert", "emerg", "panic", "trc", "vrb", "ftl", "dbug",
-    "eror", "fail",
+    "eror", "fail", "fehler", "schwer", "grave", "avert", "advert", "avvert", "aviso", "hinweis",
+    "fata", "debu", "trac",
 )  # fmt: skip
 
 _latin = [name for name in LEVEL_OF_NAME if name.isascii()]
@@ -81,7 +97,7 @@ _CHINESE_STATED = re.compile(
     rf"(?:\A|[\s\[(<|【:：=])\s?(?P<chinese>{_chinese})(?=[\s\])>|】:：]|\Z)"
 )
 # Words of a sentence directly before a name in capitals: it is part of the sentence.
-_PROSE = re.compile(r"(?<![\w.-])[a-z]{2,20}[,;]? [a-z]{1,20} \Z")
+_PROSE = re.compile(r"(?:(?<![\w.-])[a-z]{2,20}[,;]?|(?<![\w=:.-])\w{1,20}[,;]) [a-z]{1,20} \Z")
 # The usual places, tried first because they are quick: right after the time (and a process id),
 # or after one bracketed thread name.
 _USUAL = tuple(
@@ -90,7 +106,8 @@ _USUAL = tuple(
 )
 # Capitalised right after the time: a level where a column, a colon or a bracket follows.
 _COLUMN = re.compile(r"(?:\s{2}|\s?[:|\t\]])")
-_POSTGRES = re.compile(r"\s(LOG|DEBUG[1-5]):  ")
+# PostgreSQL in its languages
+_POSTGRES = re.compile(r"\s([^\W\d_]{2,20}[1-5]?):  ")
 _FIRST_WORD = re.compile(r"[\]\s:|,-]*([A-Za-z]{3,13})(?=[\s:|,\]])")
 # Where one letter says the level.
 _LETTER = re.compile(
@@ -115,7 +132,8 @@ _CEF_NAMES = {
     "low": Level.INFO, "medium": Level.WARN, "high": Level.ERROR, "very-high": Level.FATAL,
 }  # fmt: skip
 _COLOUR = re.compile(r"\x1b\[[\d;]*m")
-_PRIORITY = re.compile(r"<(\d{1,3})>")
+# RFC 5424 and 3164; behind the length of the message, as RFC 6587 frames it in a stream
+_PRIORITY = re.compile(r"(?:\d{1,5} )?<(\d{1,3})>(?=\d )|<(\d{1,3})>")
 # RFC 5424, 6.2.1: the numerical severities 0 to 7
 SYSLOG_SEVERITIES = (
     Level.FATAL,
@@ -136,8 +154,8 @@ def level_of_text(line: str, body: int = 0) -> Level | None:
         line: the line.
         body: where its time ends.
     """
-    if line.startswith("<") and (found := _PRIORITY.match(line)):
-        priority = SYSLOG_SEVERITIES[int(found[1]) & 7]
+    if "<" in line[:7] and (found := _PRIORITY.match(line)):
+        priority = SYSLOG_SEVERITIES[int(found[1] or found[2]) & 7]
         # what passes a program's output on gives all of it one priority, often `info`
         stated = _stated(line, body) if priority <= Level.INFO else None
         return priority if stated is None else max(priority, stated)
@@ -176,11 +194,7 @@ def _by_mark(line: str, head: str) -> Level | None:
     if "%" in head and (found := _FACILITY.search(head)):
         return SYSLOG_SEVERITIES[int(found[1])]
     if "CEF:" in head and (found := _CEF.search(line)):
-        word = found[1].lower()
-        if not word.isdecimal():
-            return _CEF_NAMES.get(word)
-        number = int(word)  # 0 to 3 low, 4 to 6 medium, 7 and 8 high, 9 and 10 very high
-        return Level.INFO if number < 4 else Level(min(5, 3 + (number >= 7) + (number >= 9)))
+        return level_of_severity(found[1])
     if ": " in head and (found := _IBM.search(head)):
         return Level.ERROR if found[1] in "SE" else _LETTERS[found[1]]
     if line[:1] == "[" or line[:1].isdigit():
@@ -189,9 +203,20 @@ def _by_mark(line: str, head: str) -> Level | None:
     return None
 
 
+def level_of_severity(word: str) -> Level | None:
+    """The level of a security event's severity: 0 to 10, or low to very high."""
+    word = word.lower()
+    if not word.isdecimal():
+        return _CEF_NAMES.get(word)
+    number = int(word[:3])  # 0 to 3 low, 4 to 6 medium, 7 and 8 high, 9 and 10 very high
+    return Level.INFO if number < 4 else Level(min(5, 3 + (number >= 7) + (number >= 9)))
+
+
 def _searched(head: str, body: int) -> Level | None:
     if ":  " in head and (found := _POSTGRES.search(head, body)):
-        return LEVEL_OF_NAME.get(found[1].lower(), Level.INFO)
+        level = _LEVEL_OF_POSTGRES.get(found[1])
+        if level is not None:
+            return level
     lowered = head.lower()
     # looking for words is many times quicker than the search, and many logs have no levels
     if not any(stem in lowered for stem in _STEMS):

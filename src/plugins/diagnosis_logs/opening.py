@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from diagnosis_logs.encodings import Recoded, encoding_of
+from diagnosis_logs.encodings import Encoding, Recoded, encoding_of
+from diagnosis_logs.folded import Unfolded, folding_of
 from diagnosis_logs.packing import Readable, Unpacked, other_kind_of, packing_of
 from diagnosis_logs.reading import Binary, Halt, Unreadable, blocks_of, decoded
 from diagnosis_logs.snapshot import Snapshot
@@ -122,7 +123,14 @@ class LogText:
             self.snapshot = self._bytes
             self.snapshot.encoding = self._encoding.name
         else:
-            head = self._from(_Once(head)).read(2 * SAMPLE_BYTES)
+            head = self._recoded(_Once(head)).read(2 * SAMPLE_BYTES)
+        self._folding = folding_of(decoded(head, self._encoding.name))
+        if self._folding is not None:
+            if self._encoding.as_it_stands:
+                self._encoding = Encoding("utf-8", self._encoding.name)
+                head = self._recoded(_Once(head)).read(2 * SAMPLE_BYTES)
+            self.snapshot = None
+            head = Unfolded(_Once(head), self._folding).read(2 * SAMPLE_BYTES)
         self.head = decoded(head, self._encoding.name).removeprefix("\ufeff").split("\n")
         if not whole and len(self.head) > 1:
             self.head.pop()  # its end is beyond the sample
@@ -151,6 +159,10 @@ class LogText:
         return Unpacked(_FromBeginning(self._bytes), self.packing)
 
     def _from(self, source: Readable) -> Readable:
+        source = self._recoded(source)
+        return source if self._folding is None else Unfolded(source, self._folding)
+
+    def _recoded(self, source: Readable) -> Readable:
         return source if self._encoding.as_it_stands else Recoded(source, self._encoding)
 
     def _later(self) -> list[bytes]:

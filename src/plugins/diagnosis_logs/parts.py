@@ -128,6 +128,9 @@ def part_of(
     head = text.head[:limit]
     later = later_lines(text.snapshot) if text.snapshot is not None else []
     shape = shape_of([*head, *later, *others], file.keys)
+    if not shape.timed and len(text.head) > limit:  # a long banner, perhaps
+        head = text.head
+        shape = shape_of([*head, *later, *others], file.keys)
     origin = Origin(file.source, file.name, order, by_offset=text.snapshot is not None)
     part = Part(file, origin, text, shape, head, None)
     if shape.timed:

@@ -24,8 +24,8 @@ _LEAD = (
     r"(?:[\w.@-]{1,64}[=:(：,|;]{1,2}|[\w.@-]{1,64}=\w{1,32}\()?"
     rf"[^\s\w.\x1b/:-]{{0,5}}(?:{_COLOUR})?[IWEFD]?"
 )
-# A number set to the right before the time, as Zabbix writes process ids.
-ALIGNED = re.compile(r" {1,8}\d{1,8}:(?=\d)")
+# A number set to the right before the time, as Zabbix writes process ids, or a whole time.
+ALIGNED = re.compile(r" {1,8}(?:\d{1,8}:(?=\d)|(?=[12]\d{3}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d))")
 _MOST_WORDS_BRACKETED = 14
 _BEFORE = re.compile(rf"(?:\S{{1,256}}\s+){{0,{_MOST_WORDS_BRACKETED}}}{_LEAD}")
 _VARYING = re.compile(
@@ -119,7 +119,7 @@ class PlaceCounter:
         for words, values in sorted(self._epochs.items()):
             if (
                 10 * len(values) >= 9 * self._lines
-                and 0 < words <= _MOST_WORDS
+                and 0 < words <= _MOST_WORDS_BRACKETED
                 and 0 < max(values) - min(values) < _EPOCH_SPAN_S
             ):
                 return Place(_EPOCH_KIND, words, "")

@@ -9,6 +9,8 @@ from pydantic import JsonValue
 
 from diagnosis_logs.levels import SYSLOG_SEVERITIES, Level, level_in_column, level_of_name
 
+_WINDOWS = (Level.INFO, Level.FATAL, Level.ERROR, Level.WARN, Level.INFO, Level.TRACE)
+
 LevelReader = Callable[[JsonValue], Level | None]
 
 
@@ -32,6 +34,10 @@ def _python(number: int) -> Level | None:  # 10 debug to 50 critical
 
 def _syslog(number: int) -> Level | None:
     return SYSLOG_SEVERITIES[number] if 0 <= number < 8 else None
+
+
+def _windows(number: int) -> Level | None:  # winmeta.xml; 0 is logged whatever the level
+    return _WINDOWS[number] if 0 <= number < len(_WINDOWS) else None
 
 
 def _opentelemetry(number: int) -> Level | None:  # SeverityNumber, four for each level
@@ -64,15 +70,20 @@ _SCALES: tuple[tuple[re.Pattern[str], Callable[[int], Level | None]], ...] = (
 LEVEL_HINT = re.compile(r"lev|lvl|sev|prio|\As\Z|\Al\Z|\Apri\Z", re.IGNORECASE)
 
 
-def level_reader(key: str, values: Collection[JsonValue]) -> LevelReader | None:
+def level_reader(
+    key: str, values: Collection[JsonValue], *, of_windows: bool = False
+) -> LevelReader | None:
     """How a key's values state levels; None where they do not.
 
     Args:
         key: the innermost one.
         values: those of a sample.
+        of_windows: whether they are of Windows' events.
     """
     numbers = [number for value in values if (number := _number(value)) is not None]
     scale = _scale(key, numbers) if numbers else None
+    if scale is _syslog and of_windows:
+        scale = _windows
     if scale is None:
         if any(level_of_name(value) is not None for value in values):
             return level_in_column

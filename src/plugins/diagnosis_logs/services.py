@@ -17,7 +17,7 @@ _TAG = re.compile(
 # RFC 5424: host, app-name, procid, msgid
 _APP_NAME = re.compile(r"\s\S{1,255}\s([A-Za-z_][\w./-]{0,47})\s\S{1,128}\s\S{1,32}\s")
 _TAG_ALONE = re.compile(r"\s([A-Za-z_][\w./-]{0,63})\[[\w.-]{1,32}\]:\s")  # without a host
-_FIRST_OF_5424 = re.compile(r"<\d{1,3}>\d\s")
+_FIRST_OF_5424 = re.compile(r"(?:\d{1,5} )?<\d{1,3}>\d\s")
 # Spring Boot: [app,trace,span] after the level (2), or [app] after the dashes (3)
 _SPRING = re.compile(
     r"\s+[A-Z]{4,5}\s{1,2}(?:\[([A-Za-z][\w.-]{0,63}),[\w-]{0,64},[\w-]{0,64}[\],]"

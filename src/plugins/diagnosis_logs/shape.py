@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from diagnosis_logs.blocks import Block
 from diagnosis_logs.keys import NO_KEYS, StructuredKeys
 from diagnosis_logs.places import Place
-from diagnosis_logs.tables import Table
+from diagnosis_logs.tables import Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Shape:
     tagged: bool = False
     slow: bool = False
     postgres: bool = False
-    table: Table | None = None
+    table: Rows | None = None
     block: Block | None = None
     in_order_only: bool = False
     traced: bool = False

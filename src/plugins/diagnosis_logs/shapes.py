@@ -18,7 +18,7 @@ from diagnosis_logs.places import ALIGNED, FAR_FUTURE, Place, PlaceCounter
 from diagnosis_logs.services import syslog_tag
 from diagnosis_logs.shape import Shape
 from diagnosis_logs.stampreader import StampReader
-from diagnosis_logs.starts import RecordStarts, Start, ValueTimes
+from diagnosis_logs.starts import RecordStarts, Start
 from diagnosis_logs.structured import (
     Fields,
     embedded_at,
@@ -26,8 +26,9 @@ from diagnosis_logs.structured import (
     json_object,
     logfmt_fields,
 )
-from diagnosis_logs.tables import Table, learn_table
+from diagnosis_logs.tables import Rows, learn_table
 from diagnosis_logs.timestamps import DAY
+from diagnosis_logs.valuetimes import ValueTimes
 
 __all__ = ["RecordStarts", "Shape", "Start", "learn_shape"]
 
@@ -37,8 +38,12 @@ _PIECE = 50
 # Fewer timed lines than this among many are quotations in a log without times.
 _TIMED_SHARE = 0.01
 _COUNTED_FROM = 200
+_FEWEST_BEHIND = 3
 
-_POSTGRES = re.compile(r"\s(?:LOG|ERROR|FATAL|STATEMENT|DETAIL|HINT):  ")
+_POSTGRES = re.compile(
+    r"\s(?:LOG|ERROR|FATAL|STATEMENT|DETAIL|HINT|FEHLER|WARNUNG|ERREUR|ERRORE|СООБЩЕНИЕ|ОШИБКА|日志"
+    r"|错误|警告|语句):  "
+)
 _SLOW = ("# Query_time:", "# User@Host:")
 _SLOW_WORDS = 2  # before the time of a line `# Time: ...`
 
@@ -54,7 +59,8 @@ def learn_shape(sample: Iterable[str], names: KeyNames = NO_NAMES) -> Shape:
     lines = _thinned([line for line in told if line and not line.isspace()])
     if is_contained(lines):
         payloads = [wrapped.payload for line in lines if (wrapped := unwrap(line)) is not None]
-        return Shape(zoned=True, inner=_learn(payloads, names))
+        inner = _learn_blocks(payloads, names, timed=False) or _learn(payloads, names)
+        return Shape(zoned=True, inner=inner)
     bare = [wrapped.payload for line in lines if (wrapped := unwrap_bare(line)) is not None]
     if 2 * len(bare) > len(lines):
         inner = _learn(bare, names)
@@ -66,12 +72,8 @@ def learn_shape(sample: Iterable[str], names: KeyNames = NO_NAMES) -> Shape:
             and 3 * stamped > len(bare)
         ):
             return Shape(zoned=True, inner=inner, bare=True)
-    if (found := learn_block(told)) is not None:
-        block, objects, others = found
-        shape = _learn([line for line in others if line and not line.isspace()], names)
-        keys = learn_keys(objects, ValueTimes(UTC, FAR_FUTURE).instant, names)
-        if keys.timed:  # otherwise they are what a record of text tells further
-            return replace(shape, keys=keys, quick=(), zoned=True, block=block)
+    if (shape := _learn_blocks(told, names)) is not None:
+        return shape
     if (table := learn_table(lines)) is not None:
         shape_of_table = _learn_rows(table, lines, names)
         if shape_of_table.timed:
@@ -79,7 +81,25 @@ def learn_shape(sample: Iterable[str], names: KeyNames = NO_NAMES) -> Shape:
     return _learn(lines, names)
 
 
-def _learn_rows(table: Table, lines: Sequence[str], names: KeyNames) -> Shape:
+def _learn_blocks(told: Sequence[str], names: KeyNames, *, timed: bool = True) -> Shape | None:
+    """The shape of a sample of blocks; None for another.
+
+    Args:
+        told: the sample.
+        names: of keys to try first.
+        timed: whether blocks without a time are what a record of text tells further.
+    """
+    if (found := learn_block(told)) is None:
+        return None
+    block, objects, others = found
+    shape = _learn([line for line in others if line and not line.isspace()], names)
+    keys = learn_keys(objects, ValueTimes(UTC, FAR_FUTURE).instant, names)
+    if not keys.timed and (timed or shape.timed):
+        return None
+    return replace(shape, keys=keys, quick=(), zoned=True, block=block)
+
+
+def _learn_rows(table: Rows, lines: Sequence[str], names: KeyNames) -> Shape:
     rows = [(line, fields) for line in lines if (fields := table.fields(line)) is not None]
     counter = PlaceCounter()
     for line, _ in rows:
@@ -153,7 +173,7 @@ def _learn(lines: Sequence[str], names: KeyNames) -> Shape:
         places = tuple(place for place in places if place.words == _SLOW_WORDS)
     values = ValueTimes(UTC, FAR_FUTURE)
     keys = learn_keys(sample.objects, values.instant, names)
-    if len(told) >= _COUNTED_FROM and not told[0] and sum(told) < len(told) * _TIMED_SHARE:
+    if _quoted(told):
         places, keys = (), NO_KEYS
     return Shape(
         places=places,
@@ -170,6 +190,14 @@ def _learn(lines: Sequence[str], names: KeyNames) -> Shape:
         leveled=5 * sample.leveled > 3 * sample.begun,
         in_order_only=_in_order_only(places, sample.text),
     )
+
+
+def _quoted(told: Sequence[bool]) -> bool:
+    """Whether the few lines with times are quotations, and not the log behind a long banner."""
+    if len(told) < _COUNTED_FROM or told[0] or sum(told) >= len(told) * _TIMED_SHARE:
+        return False
+    behind = told[told.index(True) :] if any(told) else ()
+    return len(behind) < _FEWEST_BEHIND or sum(behind) < len(behind) * _TIMED_SHARE
 
 
 def _thinned(lines: Sequence[str]) -> Sequence[str]:

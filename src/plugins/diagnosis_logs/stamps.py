@@ -8,7 +8,9 @@ from typing import Literal
 
 from diagnosis_logs.civiltimes import (
     CHINESE_HALF,
+    MONTHS,
     CivilTime,
+    chinese_fraction,
     half_day_fraction,
     loose_fraction,
     numeric,
@@ -34,7 +36,7 @@ from diagnosis_logs.civiltimes import (
 from diagnosis_logs.zones import ZONE
 
 _MON = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
-_ANY_MON = f"(?i:{_MON})[a-z]{{0,6}}\\.?"
+_ANY_MON = rf"(?i:{'|'.join(MONTHS)})[^\W\d_]{{0,8}}\.?"
 _WEEKDAY = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
 _HMS = r"[0-2]\d:[0-5]\d:[0-6]\d"
 _LOOSE_HMS = r"[0-2]?\d:[0-5]\d:[0-6]\d"
@@ -111,12 +113,13 @@ STAMP_KINDS = (
     StampKind(
         "chinese",
         rf"(\d{{4}}年\d{{1,2}}月\d{{1,2}}日 ?(?:星期[一二三四五六日天] ?)?(?:{CHINESE_HALF} ?)?"
-        rf"[0-2]?\d[:：时点][0-5]?\d[:：分][0-6]?\d秒?){_FRACTION}{ZONE}",
+        rf"[0-2]?\d[:：时点][0-5]?\d[:：分][0-6]?\d(?:秒(?:\d{{1,3}}毫秒)?)?){_FRACTION}{ZONE}",
         read_loose,
+        inner=chinese_fraction,
     ),
     StampKind(
-        "chinese-month",  # java.util.logging in Chinese: 十一月 30, 2026 10:00:00 上午
-        rf"((?:[一二三四五六七八九十]|十[一二])月 \d{{1,2}}, {_YEAR} {_LOOSE_HMS}"
+        "chinese-month",  # java.util.logging in Chinese and Japanese: 十一月 30, 2026 10:00:00 上午
+        rf"((?:[一二三四五六七八九十]|十[一二]|1?\d)月 \d{{1,2}}, {_YEAR} {_LOOSE_HMS}"
         rf"(?: {CHINESE_HALF})?)()()",
         read_chinese_month,
     ),
@@ -134,7 +137,7 @@ STAMP_KINDS = (
     ),
     StampKind(
         "day-month-year",  # access logs, Tomcat, Redis; RabbitMQ with two colons
-        rf"(\d{{1,2}}[/ -]{_ANY_MON}[/ -](?:{_YEAR}|\d\d)(?::{{1,2}}|,? |T){_LOOSE_HMS}"
+        rf"(\d{{1,2}}(?:\. |[/ -]){_ANY_MON}[/ -](?:{_YEAR}|\d\d)(?::{{1,2}}|,? |T){_LOOSE_HMS}"
         rf"(?:{_PLAIN_FRACTION}{_HALF_DAY})?){_FRACTION}{ZONE}",
         read_day_month_year,
         inner=half_day_fraction,

@@ -2,110 +2,36 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, tzinfo
 
 from pydantic import JsonValue
 
 from diagnosis_logs.containers import Wrapped, unwrap, unwrap_bare
-from diagnosis_logs.continuations import Continuations, goes_on_stamped
+from diagnosis_logs.continuations import Continuations, goes_on_stamped, is_detail
 from diagnosis_logs.levels import begins_with_level
 from diagnosis_logs.shape import Shape
 from diagnosis_logs.stamped import StampedLines
 from diagnosis_logs.stampreader import StampReader
-from diagnosis_logs.stamps import STAMP_KINDS
 from diagnosis_logs.structured import (
     Fields,
     embedded_at,
     is_logfmt,
-    is_time_object,
     json_object,
     logfmt_fields,
     looked_up,
-    time_parts,
 )
-from diagnosis_logs.timestamps import instant_of_epoch
+from diagnosis_logs.valuetimes import ValueTimes
 from diagnosis_logs.zones import offset_of
 
 # Start of a record: its instant, where its stamp ends, and the object of a JSON line if it was
 # read for the time.
 Start = tuple[int | None, int, dict[str, JsonValue] | None]
 
-_AT_START = tuple((kind, re.compile(kind.pattern)) for kind in STAMP_KINDS)
-_NUMBER = re.compile(r"\s*-?\d{1,20}(?:\.\d{1,9})?(?![\w.])")
-# PostgreSQL writes these with a time of their own, directly after the line they belong to.
-_DETAIL = re.compile(r"[^\n]{0,160}?\b(?:DETAIL|HINT|STATEMENT|CONTEXT|QUERY|LOCATION):  ")
 _SLOW_TIME = "# Time:"
 _SLOW_USER = "# User@Host:"
 # A program writes the lines of one record at once; what comes later is another.
 _AT_ONCE = 50_000
-
-
-class ValueTimes:
-    """Instants of the values of structured lines: text in any shape, or a number since 1970."""
-
-    def __init__(self, zone: tzinfo, modified: int) -> None:
-        self._readers = [
-            (pattern.match, StampReader(kind, zone, modified))
-            for kind, pattern in _AT_START
-            if kind.lacks != "date"
-        ]
-
-    def instant(self, value: JsonValue) -> int | None:
-        """The instant a value means, or None."""
-        if isinstance(value, str):
-            return self._of_text(value, 0)
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            try:
-                return instant_of_epoch(value)
-            except (ValueError, OverflowError):
-                return None
-        if isinstance(value, dict) and is_time_object(value):
-            return self._of_object(value)
-        return None
-
-    def _of_object(self, value: Fields) -> int | None:
-        """The instant of `{"seconds": 1, "nanos": 2}`, `{"date": "...", "timezone": "UTC"}`."""
-        whole, rest = time_parts(value)
-        instant = self.instant(whole)
-        return instant if instant is None else instant + rest // 1_000
-
-    def offset(self, value: JsonValue) -> tzinfo | None:
-        """The offset that a text which is a time shows."""
-        if isinstance(value, str):
-            for match, _ in self._readers:
-                if found := match(value):
-                    return offset_of(found[3]) if found[3] else None
-        return None
-
-    def quick(self, key: str) -> Callable[[str], int | None]:
-        """Reads the time from a JSON line by the first mention of a key, without parsing it."""
-        search = re.compile(rf'"{re.escape(key)}"\s?:\s?("?)').search
-
-        def instant(line: str) -> int | None:
-            found = search(line)
-            if found is None:
-                return None
-            if found[1]:
-                return self._of_text(line, found.end())
-            number = _NUMBER.match(line, found.end())
-            if number is None:
-                return None
-            text = number[0]
-            return self.instant(float(text) if "." in text else int(text))
-
-        return instant
-
-    def _of_text(self, text: str, at: int) -> int | None:
-        for index, (match, reader) in enumerate(self._readers):
-            if found := match(text, at):
-                instant = reader.instant(found)
-                if instant is not None and index:  # the next one is likely of the same shape
-                    self._readers.insert(0, self._readers.pop(index))
-                if instant is not None:
-                    return instant
-        return None
 
 
 class RecordStarts:
@@ -156,8 +82,8 @@ class RecordStarts:
         if self._inner is not None:
             wrapped = self._unwrap(line)
             return None if wrapped is None else self._values.instant(wrapped.time)
-        if self._shape.block is not None and (value := self._block_value(line)) is not None:
-            return self._values.instant(value)
+        if (told := self._block_instant(line)) is not None:
+            return told
         found = self._row(line) if self._shape.table is not None else self._start(line)
         return None if found is None else found[0]
 
@@ -243,8 +169,18 @@ class RecordStarts:
         return self._start(line) if self._stamps else None
 
     def _block_value(self, line: str) -> JsonValue:
-        block, times = self._shape.block, self._shape.keys.time
-        return None if block is None or not times else block.value(line, times[0])
+        block, keys = self._shape.block, self._shape.keys
+        return None if block is None or not keys.time else block.value(line, keys.time[0])
+
+    def _block_instant(self, line: str) -> int | None:
+        """The time that one line of a block tells."""
+        block, keys = self._shape.block, self._shape.keys
+        if block is not None and keys.clock:
+            date, clock = block.value(line, keys.date), block.value(line, keys.clock)
+            if isinstance(date, str) and isinstance(clock, str):
+                return self._values.of_halves(date, clock)
+        value = self._block_value(line)
+        return None if value is None else self._values.instant(value)
 
     def _row(self, line: str) -> Start | None:
         """A row of a table; the data of one that goes on in further lines is read when whole."""
@@ -266,16 +202,14 @@ class RecordStarts:
         return None if data is None else self._in_fields(data, at)
 
     def _in_fields(self, data: Fields, at: int = 0) -> Start | None:
-        for path in self._shape.keys.time:
+        keys = self._shape.keys
+        for path in keys.time:
             instant = self._values.instant(looked_up(data, path))
             if instant is not None:
                 return instant, at, data
-        if self._shape.keys.clock:
-            date, clock = (
-                looked_up(data, self._shape.keys.date),
-                looked_up(data, self._shape.keys.clock),
-            )
-            instant = self._values.instant(f"{date} {clock}")
+        if keys.clock:
+            date, clock = looked_up(data, keys.date), looked_up(data, keys.clock)
+            instant = self._values.of_halves(str(date), str(clock))
             return None if instant is None else (instant, at, data)
         return None
 
@@ -295,9 +229,7 @@ class RecordStarts:
 
     def _postgres(self, line: str) -> Start | None:
         found = self._start(line)
-        if found is not None and ":  " in line and _DETAIL.match(line, found[1]):
-            return None
-        return found
+        return None if found is None or is_detail(line, found[1]) else found
 
     def _traced(self, line: str) -> Start | None:
         found = self._start(line)

@@ -33,7 +33,7 @@ _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 # an array whose elements stand on lines of their own, bare or as an object's only value
 _ARRAY_HEAD = re.compile(r'(?:\{\s{0,4}"\w{1,64}"\s?:\s?)?\[?\s{0,8}(?=\{)')
-_ARRAY_TAIL = re.compile(r"[\s,\]}]*\Z")
+_ARRAY_TAIL = re.compile(r"[\s,\]}]*\Z|\s*\]\s*,")
 _decoder = json.JSONDecoder()
 
 

@@ -7,7 +7,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Protocol
 
+from diagnosis_logs.extensions import learn_extensions
 from diagnosis_logs.structured import Fields
 
 _W3C_FIELDS = "#Fields:"
@@ -77,7 +79,20 @@ class Table:
             return []
 
 
-def learn_table(lines: Sequence[str]) -> Table | None:
+class Rows(Protocol):
+    """Reads lines as rows."""
+
+    @property
+    def utc(self) -> bool:
+        """Whether times are UTC."""
+        ...
+
+    def fields(self, row: str) -> Fields | None:
+        """What a row says; None for a line that is none."""
+        ...
+
+
+def learn_table(lines: Sequence[str]) -> Rows | None:
     """The table that most of a sample's lines are rows of, or None."""
     for line in lines:
         if line.startswith(_W3C_FIELDS):
@@ -89,6 +104,8 @@ def learn_table(lines: Sequence[str]) -> Table | None:
             return Table(tuple(line.split("\t")[1:]), "\t", directives=True)
     if not lines:
         return None
+    if (extensions := learn_extensions(lines)) is not None:
+        return extensions
     if 2 * sum(_POSTGRES.match(line) is not None for line in lines) > len(lines):
         return Table(_POSTGRES_NAMES, ",")
     rows = list(islice(lines, 1, _ROWS_LOOKED_AT))

@@ -8,15 +8,22 @@ import re
 _STEMS = (
     "error", "exception", "fatal", "panic", "traceback", "fail", "killed", "memory", "oom",
     "segfault", "segmentation", "core dumped", "bug:", "no space", "denied", "refused", "timed",
-    "timeout", "unreachable", "cannot allocate",
+    "timeout", "unreachable", "cannot allocate", "crash",
 )  # fmt: skip
 
 _NONE_BEFORE = r"(?<!(?<!\d)0 )(?<!\bno )(?<!\bnot )(?<!without )"
-_NONE_AFTER = r"(?![\"']?\s?[=:]\s?[\"']?(?:0|none|null|nil|false)\b(?!\.\d))"
+_NONE_AFTER = (
+    r"(?![\"']?\s?[=:]\s?[\"']?(?:0|none|null|nil|false)\b(?!\.\d))"
+    r"(?!\s(?:count|rate)s?\b[\"']?(?:\s?[=:]|\sis)?\s?0\b(?!\.\d*[1-9]))"
+)
+# the name of a page or a file: GET /error, nginx/error.log
+_NO_PATH = r"(?<!/)"
+_NO_FILE = r"(?!\.(?:log|html?|jsp|php|txt)\b)"
 _ENGLISH = re.compile(
-    rf"(?i:{_NONE_BEFORE}(?:(?:error|exception)s?|\b(?:fatal|panic|traceback|failed|failure))\b"
-    rf"{_NONE_AFTER})"
-    r"|(?i:\bkilled process|\boom[-_ ]?kill|\bsegfault|\bsegmentation fault|\bcore dumped)"
+    rf"(?i:{_NONE_BEFORE}(?:{_NO_PATH}(?:error|exception)s?{_NO_FILE}"
+    rf"|\b(?:fatal|panic|traceback|failed|failure))\b{_NONE_AFTER})"
+    r"|(?i:\bkilled process|\boom[-_ ]?kill|\bsegfault|\bsegmentation fault|\bcore dumped"
+    r"|(?<!\bnot )\bcrashed\b|\bcrash report\b)"
     rf"|(?i:{_NONE_BEFORE}\b(?:out of memory|no space left|permission denied|connection refused"
     rf"|timed out|cannot allocate|unreachable)\b{_NONE_AFTER})"
     # a limit that is named or set is no event

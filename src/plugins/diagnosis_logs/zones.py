@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 # Hours east of Greenwich. CST, IST, BST, AST and the like mean several zones: such a time is in
 # the configured zone.
@@ -25,15 +26,27 @@ def _alternatives(names: list[str]) -> str:
 
 _NAMES = _alternatives([*_HOURS, *_AMBIGUOUS])
 # The zone of a stamp, as an optional group: after a space or not; hours alone only without one.
-ZONE = rf"(?:[ \t]?(?=[A-Z+-])((?:GMT|UTC)?[+-]\d\d:?\d\d|{_NAMES}|(?<=\d)[+-]\d\d)(?!\w|:\d))?"
+_PLACES = (
+    "(?:Africa|America|Antarctica|Asia|Atlantic|Australia|Europe|Indian|Pacific|Etc)"
+    "/[A-Z][A-Za-z_/+-]{2,28}"
+)
+ZONE = (
+    rf"(?:[ \t]?(?=[A-Z+-])((?:GMT|UTC)?[+-]\d\d:?\d\d|(?:GMT|UTC)[+-]\d{{1,2}}|{_NAMES}"
+    rf"|(?<=\d)[+-]\d\d|{_PLACES})(?!\w|:\d))?"
+)
 
 
 def offset_of(text: str) -> tzinfo | None:
-    """The offset that a zone's text means: `Z`, `UTC`, `MSK`, `+01:00`, `+0100`, `+01`, `GMT+0800`.
+    """The offset that a zone's text means: `Z`, `MSK`, `+01:00`, `+01`, `GMT+0800`, `Asia/Tokyo`.
 
     Returns:
         None for a name of several zones, such as CST.
     """
+    if "/" in text:
+        try:
+            return ZoneInfo(text)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            return None
     sign = next((index for index, character in enumerate(text) if character in "+-"), None)
     if sign is None:
         hours = _HOURS.get(text)

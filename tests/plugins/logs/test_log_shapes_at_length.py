@@ -94,8 +94,41 @@ def element(number: int, at: datetime) -> str:
     return ("[" if number == 0 else "") + json.dumps(data) + ","
 
 
+def event(number: int, at: datetime) -> str:
+    return (
+        f'<Event xmlns="urn:e"><System><Provider Name="pay"/><EventID>7</EventID><Level>'
+        f"{2 if level(number) == 'error' else 4}</Level><TimeCreated SystemTime='{at:%FT%TZ}'/>"
+        f"</System><EventData><Data Name='said'>order {number}</Data></EventData></Event>"
+    )
+
+
+def element_of_lines(number: int, at: datetime) -> str:
+    return (
+        f"  <record>\n    <date>{at:%FT%T.000Z}</date>\n"
+        f"    <level>{level(number).upper()}</level>\n"
+        f"    <message>order {number} &lt;record&gt;</message>\n  </record>"
+    )
+
+
+def section(number: int, at: datetime) -> str:
+    kind = 3 if level(number) == "error" else 1
+    return (
+        f'<![LOG[order {number}\nof pay]LOG]!><time="{at:%H:%M:%S}.000+000" date="{at:%m-%d-%Y}" '
+        f'component="pay" type="{kind}" thread="7">'
+    )
+
+
+def extension(number: int, at: datetime) -> str:
+    severity = 8 if level(number) == "error" else 1
+    return f"CEF:0|Shop|pay|1|7|order {number}|{severity}|rt={int(at.timestamp())}000 src=10.0.0.1"
+
+
 def tai64n(number: int, at: datetime) -> str:
     return f"@{(1 << 62) + 10 + int(at.timestamp()):x}00000000 {level(number)}: order {number}"
+
+
+def plain(number: int, at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M:%S},000 {level(number).upper():5} [main] order {number}\n  of pay"
 
 
 CASES = {
@@ -109,6 +142,11 @@ CASES = {
     "traces in the journal": ("", journal),
     "OpenTelemetry": ("", otlp),
     "TAI64N": ("", tai64n),
+    "events of XML": ("", event),
+    "elements of lines": ('<?xml version="1.0"?>\n<log>\n', element_of_lines),
+    "sections": ("", section),
+    "extensions": ("", extension),
+    "a long banner": ("\n".join(f"banner {line}" for line in range(1_500)) + "\n", plain),
 }
 
 
