@@ -80,7 +80,11 @@ class RecordFields:
             level = level_of_text(record.first, record.body)
         if level is None:
             level = stated
-        return level_below(record.more) if level is None else level
+        if level is None and record.more:
+            level = level_below(record.more)
+            if level is None and not record.first[record.body :].strip("]) \t"):
+                level = level_of_text(said_by("", record.more))
+        return level
 
     def _level_of(self, data: Fields) -> Level | None:
         for path, read in self._keys.level:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from pydantic import JsonValue
 
+from diagnosis_logs.columns import Column
 from diagnosis_logs.levels import level_of_name
 from diagnosis_logs.scales import LEVEL_HINT, LevelReader, level_reader
 from diagnosis_logs.structured import Fields, Path, leaves
@@ -61,7 +62,6 @@ _VAGUE = {
     "status", "created", "created_at", "priority", "container", "program", "system", "描述", "系统",
 }  # fmt: skip
 
-_TYPES = frozenset(("stringValue", "intValue", "doubleValue", "boolValue"))
 _TIME_HINT = re.compile(r"time|date|stamp|when|clock|epoch|\bts\b|\bat\b|时间|日期", re.IGNORECASE)
 _OTHER_TIME = re.compile(r"expir|birth|until|deadline|valid|due|updat|deliver|since", re.IGNORECASE)
 _SERVICE_HINT = re.compile(
@@ -71,11 +71,8 @@ _SERVICE_HINT = re.compile(
 )
 _NAME = re.compile(r"(?!stdout\Z|stderr\Z)[^\W\d][\w./-]{1,63}\Z")
 _MOST_VALUES = 300
-_CHINESE = re.compile("[\u4e00-\u9fff]")
-_TIME_CHARACTERS = 40  # a longer text is more than a time
 _DATE = re.compile(r"(?:\d{4}[-/.]\d\d?[-/.]\d\d?|\d\d?[-/.]\d\d?[-/.]\d{4})\Z")
 _CLOCK = re.compile(r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:[+-]\d{3})?\Z")
-_ZONED = re.compile(r"(?:Z|[A-Z]{3,4}|[+-]\d\d:?\d\d)\Z")
 _QUARTER = 900 * MICROSECONDS
 _MOST_QUARTERS = 14 * 4
 
@@ -122,55 +119,6 @@ class StructuredKeys:
 NO_KEYS = StructuredKeys()
 
 
-@dataclass(slots=True)
-class _Column:
-    """The values of one path in the sample."""
-
-    path: Path
-    values: list[JsonValue] = field(default_factory=list)
-    instants: list[int] = field(default_factory=list)
-
-    @property
-    def name(self) -> str:
-        return ".".join(self.path[:-1] if self.path[-1] in _TYPES else self.path)
-
-    @property
-    def last(self) -> str:
-        """The key that names it: OpenTelemetry wraps each value in an object of its type."""
-        return self.path[:-1][-1] if self.path[-1] in _TYPES and self.path[:-1] else self.path[-1]
-
-    @property
-    def texts(self) -> list[str]:
-        return [value for value in self.values if isinstance(value, str) and value]
-
-    @property
-    def words(self) -> float:
-        """How much its texts look like prose: spaces, or characters of Chinese, for each."""
-        count = sum(text.count(" ") + len(_CHINESE.findall(text)) // 2 for text in self.texts)
-        return count / len(self.values)
-
-    @property
-    def is_said(self) -> bool:
-        """Whether it holds texts that are more than a time, though they may begin with one."""
-        texts = self.texts
-        return bool(texts) and (
-            not self.instants or sum(map(len, texts)) > _TIME_CHARACTERS * len(texts)
-        )
-
-    @property
-    def zoned(self) -> bool:
-        """Whether its times tell their zone."""
-        return not self.texts or all(
-            text.isdecimal() or _ZONED.search(text) is not None for text in self.texts
-        )
-
-    @property
-    def rising(self) -> float:
-        """Share of its times that are not before the one before."""
-        pairs = list(zip(self.instants, self.instants[1:], strict=False))
-        return sum(a <= b for a, b in pairs) / len(pairs) if pairs else 1
-
-
 def learn_keys(
     sample: Sequence[Fields],
     instant_of: Callable[[JsonValue], int | None],
@@ -183,10 +131,10 @@ def learn_keys(
         instant_of: the instant a value means, or None.
         names: tried first.
     """
-    columns: dict[Path, _Column] = {}
+    columns: dict[Path, Column] = {}
     for data in sample:
         for path, value in leaves(data):
-            column = columns.setdefault(path, _Column(path))
+            column = columns.setdefault(path, Column(path))
             if len(column.values) < _MOST_VALUES and value is not None:
                 column.values.append(value)
                 if (instant := instant_of(value)) is not None:
@@ -209,7 +157,7 @@ def learn_keys(
     )
 
 
-def _whole(columns: Sequence[_Column], pattern: re.Pattern[str]) -> Path:
+def _whole(columns: Sequence[Column], pattern: re.Pattern[str]) -> Path:
     """The first column all of whose values match."""
     for column in columns:
         if len(column.texts) == len(column.values) and all(map(pattern.match, column.texts)):
@@ -217,7 +165,7 @@ def _whole(columns: Sequence[_Column], pattern: re.Pattern[str]) -> Path:
     return ()
 
 
-def _named(columns: Sequence[_Column], names: Sequence[str]) -> list[_Column]:
+def _named(columns: Sequence[Column], names: Sequence[str]) -> list[Column]:
     """The columns that bear one of the names, in the names' order.
 
     Where none does: those whose last key does, in an object around the whole record.
@@ -231,14 +179,14 @@ def _named(columns: Sequence[_Column], names: Sequence[str]) -> list[_Column]:
     return sorted(inner, key=lambda column: (len(column.path), order[column.last.lower()]))
 
 
-def _times(columns: Sequence[_Column], names: KeyNames, total: int) -> tuple[Path, ...]:
+def _times(columns: Sequence[Column], names: KeyNames, total: int) -> tuple[Path, ...]:
     timed = [column for column in columns if 2 * len(column.instants) > len(column.values)]
     known = _named(timed, (*names.time, *_TIME))
     if any(2 * len(column.instants) > total for column in known):
         return tuple(column.path for column in (*_zoned_twins(known[0], timed), *known))
     others = [column for column in timed if column not in known and _is_time(column)]
 
-    def rank(column: _Column) -> tuple[object, ...]:
+    def rank(column: Column) -> tuple[object, ...]:
         return (
             _OTHER_TIME.search(column.name) is not None,
             -len(column.instants),
@@ -253,7 +201,7 @@ def _times(columns: Sequence[_Column], names: KeyNames, total: int) -> tuple[Pat
     return tuple(column.path for column in (*others[:2], *known))
 
 
-def _zoned_twins(column: _Column, others: Sequence[_Column]) -> list[_Column]:
+def _zoned_twins(column: Column, others: Sequence[Column]) -> list[Column]:
     """Columns that tell the same moments as one without a zone, and tell their zone."""
     if column.zoned:
         return []
@@ -279,7 +227,7 @@ def _quarters(distance: int) -> int | None:
     return quarters if near and abs(quarters) <= _MOST_QUARTERS else None
 
 
-def _is_time(column: _Column) -> bool:
+def _is_time(column: Column) -> bool:
     if column.texts and not column.texts[0].isdecimal():
         return True  # a date in words
     # numbers of that size are often ids and sizes: theirs must rise with the lines
@@ -287,7 +235,7 @@ def _is_time(column: _Column) -> bool:
     return column.rising > 0.9 and (hinted or len(set(column.instants)) >= 5)
 
 
-def _levels(columns: Sequence[_Column], names: KeyNames) -> tuple[tuple[Path, LevelReader], ...]:
+def _levels(columns: Sequence[Column], names: KeyNames) -> tuple[tuple[Path, LevelReader], ...]:
     found: list[tuple[Path, LevelReader]] = []
     known = _named(columns, (*names.level, *_LEVEL))
     hinted = [column for column in columns if LEVEL_HINT.search(column.last)]
@@ -310,7 +258,7 @@ def _levels(columns: Sequence[_Column], names: KeyNames) -> tuple[tuple[Path, Le
     return tuple(found)
 
 
-def _messages(columns: Sequence[_Column], names: KeyNames) -> tuple[Path, ...]:
+def _messages(columns: Sequence[Column], names: KeyNames) -> tuple[Path, ...]:
     texts = [column for column in columns if column.is_said]
     # a text that begins with a time is the whole line that was collected
     plain = [column for column in texts if not column.instants]
@@ -326,7 +274,7 @@ def _messages(columns: Sequence[_Column], names: KeyNames) -> tuple[Path, ...]:
     return tuple(column.path for column in (*known, *prose))
 
 
-def _services(columns: Sequence[_Column], names: KeyNames) -> tuple[Path, ...]:
+def _services(columns: Sequence[Column], names: KeyNames) -> tuple[Path, ...]:
     texts = [column for column in columns if column.texts and not column.instants]
     known = _named(texts, (*names.service, *_SERVICE))
     paths = {column.path for column in columns}

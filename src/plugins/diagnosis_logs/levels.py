@@ -82,7 +82,9 @@ _STATED = re.compile(
     rf"|\b(?i:level|lvl|severity|loglevel)[\"']?\s?[=:]\s?[\"']?(?P<key>(?i:{_any}))\b"
     rf"|(?:(?<![\w.$/-])|(?<=\dm))(?P<alone>{_upper})(?![\w$/-]|\.\w)"
     # Apache 2.4 names the module first: [core:error]
-    rf"|\[\w+:(?P<module>(?i:{_any}))\]"
+    rf"|\[\w+:(?P<module>(?i:{_any}))\d?\]"
+    # after a thread: [main/INFO]
+    rf"|/(?P<slashed>{_upper})\]"
     # Monolog names the channel first, PHP itself, Celery the process after it
     rf"|\b\w{{1,64}}\.(?P<channel>{_upper}):"
     rf"|\bPHP (?:(?:Parse|Recoverable|Catchable) )?(?P<php>(?i:{_any}))[ :]"
@@ -91,7 +93,7 @@ _STATED = re.compile(
     rf"|\] (?P<facility>{_plain}|information)/[A-Za-z]\w{{0,64}}:"
     r"|: at=(?P<at>info|warning|error)\s"
     # after a program or a category, with a colon of its own: `sshd[7]: error: x`
-    rf"|: (?P<tagged>(?i:{_plain})):\s"
+    rf"|(?:: |\w\[[\d:]{{1,16}}\] )(?P<tagged>(?i:{_plain})):\s"
 )
 _CHINESE_STATED = re.compile(
     rf"(?:\A|[\s\[(<|【:：=])\s?(?P<chinese>{_chinese})(?=[\s\])>|】:：]|\Z)"
@@ -108,7 +110,7 @@ _USUAL = tuple(
 _COLUMN = re.compile(r"(?:\s{2}|\s?[:|\t\]])")
 # PostgreSQL in its languages
 _POSTGRES = re.compile(r"\s([^\W\d_]{2,20}[1-5]?):  ")
-_FIRST_WORD = re.compile(r"[\]\s:|,-]*([A-Za-z]{3,13})(?=[\s:|,\]])")
+_FIRST_WORD = re.compile(r"[\]\s:|,-]*([A-Za-z]{3,13})(?=[\s:|,\]])|\s+([diwef])(?=\s)")
 # Where one letter says the level.
 _LETTER = re.compile(
     r"\]?\s+(?:"
@@ -233,7 +235,9 @@ def _searched(head: str, body: int) -> Level | None:
 def level_of_first_word(line: str, body: int) -> Level | None:
     """The level that the first word after a time names, in whatever case."""
     found = _FIRST_WORD.match(line, body)
-    return None if found is None else LEVEL_OF_NAME.get(found[1].lower())
+    if found is None:
+        return None
+    return LEVEL_OF_NAME.get(found[1].lower()) if found[1] else _LETTERS[found[2].upper()]
 
 
 def begins_with_level(line: str) -> bool:

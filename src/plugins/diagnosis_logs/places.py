@@ -46,6 +46,7 @@ _EPOCH_SPAN_S = 5 * 366 * 86_400
 # Shares of a sample's stamps below which a place is the text of a few lines.
 _RARE_AT_START = 0.02
 _RARE_INSIDE = 0.1
+_RARE_ATTRIBUTE = 0.3
 _COUNTED_FROM = 50
 
 
@@ -126,6 +127,8 @@ class PlaceCounter:
         return None
 
     def _least_share(self, place: Place, total: int) -> float:
+        if place.words and place.lead.endswith(('="', "='")):
+            return _RARE_ATTRIBUTE
         bracketed = place.lead.endswith("\\[") and place.words <= 4
         if place.words == 0 or bracketed:
             return _RARE_AT_START if total >= _COUNTED_FROM else 0

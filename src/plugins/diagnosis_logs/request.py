@@ -27,6 +27,9 @@ def _level_name(value: Any) -> Any:
     return value
 
 
+# what every zone can show
+_EARLIEST, _LATEST = datetime(1, 1, 2), datetime(9999, 12, 30)  # noqa: DTZ001 - of any zone
+
 Text = Annotated[str, Field(max_length=500)]
 OptionalText = Annotated[Text | None, BeforeValidator(_blank_is_none)]
 
@@ -149,6 +152,8 @@ def window_of(request: LogQuery, context: EvidenceContext, minutes: int) -> Wind
 def _moment(text: str, context: EvidenceContext) -> datetime:
     moment = datetime.fromisoformat(text.strip())
     if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=context.zone)
-    moment.astimezone(context.zone)  # raises OverflowError for what cannot be shown
+        # `0001-01-01` means the beginning of all, in whatever zone
+        moment = min(max(moment, _EARLIEST), _LATEST).replace(tzinfo=context.zone)
+    for zone in (context.zone, UTC):
+        moment.astimezone(zone)  # raises OverflowError for what cannot be shown
     return moment

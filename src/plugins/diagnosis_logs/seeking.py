@@ -126,7 +126,11 @@ class TimeIndex:
         return None
 
     def _ends(self, start: int, end: int) -> tuple[int, int] | None:
-        """The earliest and the latest time of the records that begin between two bytes."""
+        """The earliest and the latest time of the records that begin between two bytes.
+
+        Raises:
+            NotOrdered: one stands too late among them.
+        """
         snapshot, instant_of = self._snapshot, self._instant_of
         line = 0 if start == 0 else snapshot.line_end(start - 1, end)
         earliest = latest = None
@@ -140,10 +144,12 @@ class TimeIndex:
                 if earliest is None or latest is None:
                     earliest = latest = instant
                     self._seen[offset] = instant
-                elif instant < earliest:
-                    earliest = instant
                 elif instant > latest:
                     latest = instant
+                elif instant < latest - DISORDER:
+                    raise NotOrdered("a later record has an earlier time")
+                elif instant < earliest:
+                    earliest = instant
         if earliest is None or latest is None:
             return None
         return earliest, latest

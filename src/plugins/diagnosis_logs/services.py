@@ -20,8 +20,8 @@ _TAG_ALONE = re.compile(r"\s([A-Za-z_][\w./-]{0,63})\[[\w.-]{1,32}\]:\s")  # wit
 _FIRST_OF_5424 = re.compile(r"(?:\d{1,5} )?<\d{1,3}>\d\s")
 # Spring Boot: [app,trace,span] after the level (2), or [app] after the dashes (3)
 _SPRING = re.compile(
-    r"\s+[A-Z]{4,5}\s{1,2}(?:\[([A-Za-z][\w.-]{0,63}),[\w-]{0,64},[\w-]{0,64}[\],]"
-    r"|\d{1,8} --- \[([A-Za-z][\w.-]{0,63})\] \[)"
+    r"\s+[A-Z]{4,5}\s{1,2}(?:\[([^\W\d][\w.-]{0,63}),[\w-]{0,64},[\w-]{0,64}[\],]"
+    r"|\d{1,8} --- \[([^\W\d][\w.-]{0,63})\] \[)"
 )
 _CEF_PRODUCT = re.compile(r".{0,80}?\b(?:CEF|LEEF):[\d.]{1,4}\|[^|]{0,100}\|([^|]{1,64})\|")
 _COMPOSE = re.compile(r"([A-Za-z][\w.-]{0,127}) {0,60}\|\s")

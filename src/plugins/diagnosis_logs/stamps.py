@@ -40,8 +40,8 @@ _ANY_MON = rf"(?i:{'|'.join(MONTHS)})[^\W\d_]{{0,8}}\.?"
 _WEEKDAY = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
 _HMS = r"[0-2]\d:[0-5]\d:[0-6]\d"
 _LOOSE_HMS = r"[0-2]?\d:[0-5]\d:[0-6]\d"
-# three digits after a colon are milliseconds (WebSphere)
-_FRACTION = r"(?:(?:[.,]|:(?=\d{3}(?!\d)))(\d{1,9}))?"
+# three digits after a colon are milliseconds (WebSphere), or after a space in a bracket
+_FRACTION = r"(?:(?:[.,]|:(?=\d{3}(?!\d))| (?=\d{3}\]))(\d{1,9}))?"
 _PLAIN_FRACTION = r"(?:[.,]\d{1,9})?"
 _HALF_DAY = r" ?[AaPp]\.?[Mm]\b\.?"
 _YEAR = r"(?:19|20)\d\d"
@@ -184,8 +184,8 @@ STAMP_KINDS = (
         lacks="year",
     ),
     StampKind(
-        "month-day",  # logcat 11-30 10:00:00.123, Proxifier 11.30 10:00:00
-        rf"((?:0[1-9]|1[0-2])[-/.][0-3]\d {_HMS}){_FRACTION}()",
+        "month-day",  # logcat 11-30 10:00:00.123, Proxifier 11.30 10:00:00, 11/30-10:00:00
+        rf"((?:0[1-9]|1[0-2])[-/.][0-3]\d[ -]{_HMS}){_FRACTION}()",
         read_month_day,
         lacks="year",
         rival="no-year",

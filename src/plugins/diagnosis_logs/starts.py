@@ -261,9 +261,8 @@ class RecordStarts:
         if same and before is not None and before.partial:
             return None
         follows = self._follows.goes_on(wrapped.payload)
-        inner = self._inner
-        if inner is not None and inner.timed:
-            begins = inner.start(wrapped.payload) is not None
+        if self._inner is not None:
+            begins = self._inner.start(wrapped.payload) is not None
             follows = not begins and (follows or (same and instant - instant_before < _AT_ONCE))
         return None if follows else (instant, wrapped.body, None)
 

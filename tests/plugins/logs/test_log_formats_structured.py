@@ -223,3 +223,26 @@ async def test_the_setting_keys_goes_before_what_is_learned(write: Write, ask: A
     assert item.fields["timestamp"] == "2024-05-01T12:15:00+00:00"
     assert (item.fields["level"], item.fields["service"]) == ("ERROR", "pay")
     assert (await ask(log)).items == ()
+
+
+def test_what_a_container_wrote_at_once_without_a_level_goes_on() -> None:
+    lines = [
+        f"2026-11-30T10:00:{number:02}.{micros:06}000Z stdout F {text}"
+        for number in range(20)
+        for micros, text in (
+            (1, f"ERROR order {number} failed"),
+            (2, "java.lang.IllegalStateException: no stock"),
+            (3, "\tat a.B.c(B.java:1)"),
+            (900_000, f"INFO order {number} paid"),
+        )
+    ]
+    starts = RecordStarts(learn_shape(lines), UTC, 0)
+    records = list(read_records([lines], starts))
+    assert [len(record.lines) for record in records] == [3, 1] * 20
+
+
+def test_a_service_may_be_named_in_chinese() -> None:
+    line = "2026-11-30 10:00:00.000  INFO [订单,5f0,7a1] 9 --- [main] c.x.Order : paid"
+    fields = RecordFields(learn_shape([line]), "file")
+    [record] = read_records([[line]], RecordStarts(learn_shape([line]), UTC, 0))
+    assert fields.service(record) == "订单"

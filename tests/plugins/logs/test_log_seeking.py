@@ -149,3 +149,19 @@ async def test_a_file_truncated_by_another_process_while_it_is_read(
                 assert "in part" in str(found.scope["sources"])
     finally:
         await other.wait()
+
+
+@pytest.mark.parametrize("late_s", [11, 3_000])
+async def test_a_few_late_lines_at_an_end_of_a_file_are_noticed(
+    write: Write, ask: Ask, late_s: int
+) -> None:
+    """Where the samples of the middle tell nothing, the ends are read anyway."""
+    moments = [BEGIN + timedelta(seconds=3 * number) for number in range(6_000)]
+    for number in (5_900, 5_950):
+        moments[number] -= timedelta(seconds=late_s)
+    text = "".join(f"{at:%Y-%m-%d %H:%M:%S} INFO line {'x' * 60}\n" for at in moments)
+    start, end = moments[5_900] - timedelta(seconds=1), moments[5_900] + timedelta(seconds=1)
+    found = await ask(
+        write("app.log", text, moments[-1]), start=start.isoformat(), end=end.isoformat()
+    )
+    assert found.matched == sum(start <= at < end for at in moments)

@@ -58,6 +58,18 @@ async def test_times_without_a_zone_are_in_the_run_s_zone(write: Write, ask: Ask
     assert found.items[0].fields["timestamp"] == "2024-05-01T20:15:00+08:00"
 
 
+@pytest.mark.parametrize("hours", [-12, 0, 8, 14])
+@pytest.mark.parametrize("mode", ["lines", "templates", "histogram"])
+async def test_all_of_time_is_a_window_in_every_zone(
+    write: Write, ask: Ask, hours: int, mode: str
+) -> None:
+    log = write("app.log", LOG)
+    window = {"start": "0001-01-01", "end": "9999-12-31T23:59:59"}
+    found = await ask(log, mode=mode, context={"hours": hours}, **window)
+    lines = found.scope.get("matched_lines", found.matched)
+    assert lines == 5
+
+
 @pytest.mark.parametrize(
     "text",
     ["now", "12:00", "2024-13-01", "17145657", "2024-05-01T25:00", "0001-01-01T00:00+14:00"],
