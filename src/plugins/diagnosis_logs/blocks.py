@@ -92,7 +92,14 @@ def learn_block(lines: Sequence[str]) -> tuple[Block, list[Fields], list[str]] |
 
 def _json(lines: Sequence[str]) -> Block | None:
     openings = [line.rstrip() for line in lines if _OPENING.match(line.rstrip())]
-    return Block(min(openings, key=len), kind="object") if openings else None
+    if not openings:
+        return None
+    counts = Counter(openings)
+    shortest = min(counts, key=len)
+    # an object around all records opens once, and they deeper
+    several = [opening for opening, count in counts.items() if count > 1]
+    begun = shortest if counts[shortest] > 1 or not several else min(several, key=len)
+    return Block(begun, kind="object")
 
 
 def _pairs(lines: Sequence[str]) -> Block | None:

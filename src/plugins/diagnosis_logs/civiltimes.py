@@ -177,6 +177,12 @@ def read_month_day(text: str) -> CivilTime:
     return None, int(text[0:2]), int(text[-11:-9]), *_clock(text)
 
 
+def read_chinese_month_day(text: str) -> CivilTime:
+    """11月30日 10:00:00."""
+    month, day, hour, minute, second = _numbers(text)
+    return None, month, day, hour, minute, second
+
+
 def read_day_month_number(text: str) -> CivilTime:
     """30.11 10:00:00."""
     return None, int(text[3:5]), int(text[0:2]), *_clock(text)

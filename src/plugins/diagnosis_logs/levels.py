@@ -83,6 +83,8 @@ _STATED = re.compile(
     rf"|(?:(?<![\w.$/-])|(?<=\dm))(?P<alone>{_upper})(?![\w$/-]|\.\w)"
     # Apache 2.4 names the module first: [core:error]
     rf"|\[\w+:(?P<module>(?i:{_any}))\d?\]"
+    # between a host and a program: `lb1 err tmm[7]:`
+    rf"|\s(?P<between>{_plain}) [A-Za-z_][\w./-]{{0,63}}\[\d{{1,7}}\]:"
     # after a thread: [main/INFO]
     rf"|/(?P<slashed>{_upper})\]"
     # Monolog names the channel first, PHP itself, Celery the process after it
@@ -124,8 +126,11 @@ _LEADING_LETTER = re.compile(
     r"(?=\d{4} \d\d:|(?:\d\d)?\d{6} \d\d:|,? \[\d|/[\w.$-]{1,64}\s{0,20}\(\s{0,8}\d+\):)"
 )
 _REDIS = re.compile(r"\d+:[XCSM] .{10,40} ([.*#-]) |\[\d+\] \d.{10,40} ([.*#-]) ")
-# What network devices write: %LINK-3-UPDOWN:, with syslog's severity.
-_FACILITY = re.compile(r"%[A-Z][A-Z0-9_]*(?:-[A-Z0-9_]+)*?-([0-7])-[A-Z0-9_]+:")
+# What network devices write, with syslog's severity: %LINK-3-UPDOWN:, %%01IFNET/4/LINK_STATE(l)[7]:
+_FACILITY = re.compile(
+    r"%[A-Z][A-Z0-9_]*(?:-[A-Z0-9_]+)*?-([0-7])-[A-Z0-9_]+:"
+    r"|(?:%%\d\d|\s)[A-Z][A-Z0-9_]{1,31}/([0-7])/[A-Za-z_]\w{0,63}(?:\([a-z]\)|:)"
+)
 # IBM's message numbers end with their level: WSVR0001I:, AMQ9999E:
 _IBM = re.compile(r"(?<!\w)[A-Z]{3,5}\d{4,5}([IWES]): ")
 # ArcSight's CEF: version, vendor, product, version, id and name before the severity.
@@ -194,7 +199,7 @@ def _stated(line: str, body: int) -> Level | None:
 def _by_mark(line: str, head: str) -> Level | None:
     """The level that a number or a mark states in the formats of certain systems."""
     if "%" in head and (found := _FACILITY.search(head)):
-        return SYSLOG_SEVERITIES[int(found[1])]
+        return SYSLOG_SEVERITIES[int(found[1] or found[2])]
     if "CEF:" in head and (found := _CEF.search(line)):
         return level_of_severity(found[1])
     if ": " in head and (found := _IBM.search(head)):

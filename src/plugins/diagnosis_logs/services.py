@@ -12,7 +12,8 @@ from pathlib import Path
 from diagnosis_logs.levels import LEVEL_OF_NAME
 
 _TAG = re.compile(
-    r"\s(\w[\w.:-]{0,127})\s([A-Za-z_][\w./-]{0,63})(?:\([^)\s]{0,64}\))?(?:\[\d+\])?:"
+    r"\s{1,2}(\w[\w.:-]{0,127})\s(?:(?:debug|info|notice|warning|warn|err|error|crit|alert|emerg)\s)?"
+    r"([A-Za-z_][\w./-]{0,63})(?:\([^)\s]{0,64}\))?(?:\[\d+\])?:"
 )
 # RFC 5424: host, app-name, procid, msgid
 _APP_NAME = re.compile(r"\s\S{1,255}\s([A-Za-z_][\w./-]{0,47})\s\S{1,128}\s\S{1,32}\s")

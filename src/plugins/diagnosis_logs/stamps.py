@@ -18,6 +18,7 @@ from diagnosis_logs.civiltimes import (
     of_tai64,
     read_basic_loose,
     read_chinese_month,
+    read_chinese_month_day,
     read_clock,
     read_clock_half_day,
     read_compact,
@@ -41,7 +42,7 @@ _WEEKDAY = "(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
 _HMS = r"[0-2]\d:[0-5]\d:[0-6]\d"
 _LOOSE_HMS = r"[0-2]?\d:[0-5]\d:[0-6]\d"
 # three digits after a colon are milliseconds (WebSphere), or after a space in a bracket
-_FRACTION = r"(?:(?:[.,]|:(?=\d{3}(?!\d))| (?=\d{3}\]))(\d{1,9}))?"
+_FRACTION = r"(?:(?:\.|,(?!\d{10})|:(?=\d{3}(?!\d))| (?=\d{3}\]))(\d{1,9}))?"
 _PLAIN_FRACTION = r"(?:[.,]\d{1,9})?"
 _HALF_DAY = r" ?[AaPp]\.?[Mm]\b\.?"
 _YEAR = r"(?:19|20)\d\d"
@@ -189,6 +190,12 @@ STAMP_KINDS = (
         read_month_day,
         lacks="year",
         rival="no-year",
+    ),
+    StampKind(
+        "chinese-month-day",  # 11月30日 10:00:00
+        rf"(\d{{1,2}}月\d{{1,2}}日 ?{_LOOSE_HMS}){_FRACTION}()",
+        read_chinese_month_day,
+        lacks="year",
     ),
     StampKind(
         "day-month-number",

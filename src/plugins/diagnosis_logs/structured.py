@@ -127,6 +127,8 @@ def time_parts(value: Fields) -> tuple[JsonValue, int]:
     zone = value.get("timezone")
     if isinstance(whole, str) and isinstance(zone, str) and _PLAIN_ZONE.match(zone):
         whole += zone
+    if isinstance(rest, str) and rest.isdecimal():
+        rest = int(rest[:9])
     return whole, rest if isinstance(rest, int) else 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Protocol
 
@@ -18,6 +18,7 @@ _ZEEK_FIELDS = "#fields\t"
 _NAME = re.compile(r"[^\W\d][\w .()/@#-]{0,48}\Z")
 _WORD = re.compile(r"[^\W\d][\w.()/@-]{0,48}\Z")
 _DELIMITERS = ("\t", ",", ";", "|")
+_LAST_NAME = "message"
 _FEWEST = 3
 _FEWEST_WORDS = 6
 _ROWS_LOOKED_AT = 200
@@ -111,8 +112,18 @@ def learn_table(lines: Sequence[str]) -> Rows | None:
     rows = list(islice(lines, 1, _ROWS_LOOKED_AT))
     for delimiter in (*_DELIMITERS, " "):
         table = _headed(lines[0], delimiter)
-        if table is not None and rows and _fits(table, rows):
+        if table is None or not rows:
+            continue
+        if _fits(table, rows):
             return table
+        # the Windows Event Viewer gives its last column no name
+        wider = replace(table, names=(*table.names, _LAST_NAME))
+        if (
+            delimiter != " "
+            and _LAST_NAME not in map(str.lower, table.names)
+            and _fits(wider, rows)
+        ):
+            return wider
     return None
 
 
