@@ -1,8 +1,9 @@
 """Lines that hold several records each: an array of objects that alone tell times, unfolded.
 
 CloudTrail writes a file as one line `{"Records":[{...},{...}]}`, an export of a cloud's console as
-`[{...},{...}]`, OpenTelemetry's collector a batch a line, with the records three arrays deep. Each
-record becomes a line of its own; lines are then counted so, too.
+`[{...},{...}]`, OpenTelemetry's collector a batch a line, with the records three arrays deep;
+events of XML may stand one behind the other. Each record becomes a line of its own; lines are then
+counted so, too.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from itertools import islice
 from pydantic import JsonValue
 
 from diagnosis_logs.keys import learn_keys
+from diagnosis_logs.markup import fields_of
 from diagnosis_logs.packing import Readable
 from diagnosis_logs.places import FAR_FUTURE
 from diagnosis_logs.structured import Fields
@@ -34,6 +36,7 @@ _MARK = b"\xef\xbb\xbf"
 _ARRAY = re.compile(r"\[\s*\{")
 _TEXT_TOKEN = re.compile(r'"((?:[^"\\]+|\\.)*+)"(\s*:)?|([\[{])|[\]}]', re.DOTALL)
 _TOKEN = re.compile(rb'"((?:[^"\\]+|\\.)*+)(")?|[\[{]|[\]}]|,|\n', re.DOTALL)
+_ELEMENT = re.compile(r"<([A-Za-z][\w:.-]{0,63})(?=[\s>])")
 _SIMPLE_HEAD = re.compile(r'\s*(?:\{\s*"\w{1,64}"\s?:\s?)?\[\s*\Z')
 _decoder = json.JSONDecoder()
 
@@ -43,7 +46,8 @@ class Folding:
     """Where in a line its records stand.
 
     Attributes:
-        path: the keys of the arrays, from the outermost inwards; "" for an array in none.
+        path: the keys of the arrays, from the outermost inwards; "" for an array in none. The name
+            of the element of markup, where depth is 0.
         depth: how many brackets are open in the innermost array.
         parted: whether what stands before the first record is no part of its line.
     """
@@ -57,10 +61,25 @@ def folding_of(head: str) -> Folding | None:
     """How the lines of a file fold several records, told by its beginning; None if they do not."""
     lines = (line for line in head.split("\n", _LINES_LOOKED_AT)[:_LINES_LOOKED_AT] if line.strip())
     for line in lines:
-        if not line.lstrip("\ufeff \t").startswith(("{", "[")):
-            return None
+        bare = line.lstrip("\ufeff \t")
+        if bare.startswith(("<?", "<!")):
+            continue
+        if not bare.startswith(("{", "[")):
+            return _of_elements(bare) if bare.startswith("<") else None
         if _ARRAY.search(line) and (found := _in_line(line)) is not None:
             return found
+    return None
+
+
+def _of_elements(line: str) -> Folding | None:
+    """The element that a line holds several of, itself or in the one around them."""
+    for found in islice(_ELEMENT.finditer(line), 2):
+        opening = found[0]
+        pieces = re.split(rf"(?<=>)[ \t\r]{{0,8}}(?={re.escape(opening)}[\s>])", line)
+        begun = [piece for piece in pieces if piece.startswith(opening)]
+        told = [fields for piece in begun[:3] if (fields := fields_of(piece)) is not None]
+        if len(begun) > 1 and told and _tells_time(told):
+            return Folding((found[1],), 0, parted=True)
     return None
 
 
@@ -154,6 +173,12 @@ class Unfolded:
         self._name = folding.path[-1].encode()
         self._key = b""
         self._unfold = self._regrouped if len(folding.path) > 1 else self._parted
+        if folding.depth == 0:
+            self._unfold = self._elements
+            # a piece is cut before a `>`: what ends there is a whole name
+            self._between = re.compile(
+                rb"(?<=>)[ \t\r]{0,8}(?=<%b(?:[\s>]|\Z))" % re.escape(self._name)
+            )
 
     def read(self, size: int, /) -> bytes:
         """About the next `size` bytes; none at the end."""
@@ -197,6 +222,14 @@ class Unfolded:
         pieces.append(buffer[at:end])
         self._buffer = buffer[end:]
         return b"".join(pieces)
+
+    def _elements(self) -> bytes:
+        """What was read, with an end of line before each element."""
+        size = len(self._buffer)
+        whole = self._ended or size > _LINE_BYTES
+        end = size if whole else max(0, self._buffer.rfind(b">"))
+        given, self._buffer = self._buffer[:end], self._buffer[end:]
+        return self._between.sub(b"\n", given)
 
     def _regrouped(self) -> bytes:
         """The whole lines that were read, each as often as it holds records, with one of them."""

@@ -208,3 +208,51 @@ def test_where_a_reading_ends_makes_no_difference(name: str, size: int) -> None:
     assert whole.count(b"\n") > 20
     if name != "OpenTelemetry":
         assert whole.replace(b"\n", b"") == text.encode().replace(b"\n", b"")
+
+
+def event(number: int) -> str:
+    at = FIRST + timedelta(seconds=number)
+    return (
+        f"<Event xmlns='u'><System><Provider Name='pay'/><EventID>7</EventID><Level>"
+        f"{2 if number % 9 == 0 else 4}</Level><TimeCreated SystemTime='{at:%FT%TZ}'/></System>"
+        f"<EventData><Data>order {number} &lt;Event&gt;</Data><Data>x</Data></EventData></Event>"
+    )
+
+
+EVENTS = [event(number) for number in range(RECORDS)]
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "".join(EVENTS),
+        " ".join(EVENTS) + "\n",
+        "<Events>" + "".join(EVENTS) + "</Events>\n",
+        '<?xml version="1.0"?>\n<Events>' + "".join(EVENTS) + "</Events>",
+    ],
+)
+async def test_events_of_one_line_are_found_each(
+    write: Write, ask: Ask, text: str, suffix: str
+) -> None:
+    log = write(f"system.xml{suffix}", text, FIRST + timedelta(hours=2))
+    items = await all_pages(ask, log)
+    assert moments(items) == [each["eventTime"] for each in RECORDS_OF_ALL]
+    assert [item.fields["level"] for item in items] == [each["level"] for each in RECORDS_OF_ALL]
+    assert {item.fields["service"] for item in items} == {"pay"}
+
+
+@pytest.mark.parametrize("size", [1, 3, 50, 4_096])
+def test_where_a_reading_of_events_ends_makes_no_difference(size: int) -> None:
+    text = "<Events>" + "".join(EVENTS[:40]) + "</Events>"
+    folding = folding_of(text)
+    assert folding is not None
+    lines = all_of(Unfolded(_Pieces(text.encode(), size), folding)).decode().split("\n")
+    assert lines == ["<Events>", *EVENTS[:39], EVENTS[39] + "</Events>"]
+
+
+@pytest.mark.parametrize(
+    "line", [EVENTS[0], "<a><b/><b/></a>", "<34>1 2026-11-30T06:00:00Z h app - - - x", "<html><p>"]
+)
+def test_one_element_is_not_unfolded(line: str) -> None:
+    assert folding_of(line) is None
